@@ -1,0 +1,1 @@
+"""syncd keeps a Kubernetes cluster equal to what Git says."""

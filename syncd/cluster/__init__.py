@@ -1,0 +1,1 @@
+"""One API server: transport, discovery, OpenAPI, and the live cache."""

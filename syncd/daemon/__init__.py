@@ -1,0 +1,1 @@
+"""The long-running service: schedule, triggers, retries and shutdown."""

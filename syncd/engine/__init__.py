@@ -1,0 +1,1 @@
+"""One reconcile, from a revision to its outcomes."""

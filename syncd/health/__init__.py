@@ -1,0 +1,1 @@
+"""Is an object ready: rules per kind. Pure."""

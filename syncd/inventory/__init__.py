@@ -1,0 +1,1 @@
+"""The apply-config object: its format, hash and pages, and who owns what. Pure."""

@@ -1,0 +1,1 @@
+"""An embedded Kubernetes API server for demos, tests and previews."""

@@ -1,0 +1,1 @@
+"""Git repositories: mirrors, polling, credentials and trees read without a checkout."""

@@ -1,0 +1,263 @@
+"""The Sync document: what a user writes, its defaults and its validation.
+
+The same models read ``kind: Sync`` documents from files and from the cluster. Unknown fields are errors, every error is
+reported with the path of its field, and every model is frozen.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from syncd.model import SyncdError
+
+API_VERSION: Final = "syncd.dev/v1alpha1"
+KIND: Final = "Sync"
+
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
+_DNS_LABEL = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+_URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
+
+
+def parse_duration(value: object) -> object:
+    """Read a Go duration (``90s``, ``1m30s``, ``1h``) as seconds; other types pass through to be judged by pydantic.
+
+    Raises:
+        ValueError: The text is not such a duration.
+    """
+    if not isinstance(value, str):
+        return value
+    parts = _DURATION.findall(value)
+    if not parts or "".join(number + unit for number, unit in parts) != value:
+        raise ValueError("not a duration; write it like 30s, 5m or 1h30m")
+    return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+
+
+class Model(BaseModel):
+    """The base of all parts of a Sync: frozen, camelCase outside, no unknown fields, no silent conversions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True)
+
+
+class GitRef(Model):
+    """Which revision to follow; at most one of the fields. Without any, the repository's default branch."""
+
+    branch: str | None = Field(default=None, min_length=1)
+    tag: str | None = Field(default=None, min_length=1)
+    semver: str | None = Field(default=None, min_length=1)
+    commit: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> GitRef:
+        given = [name for name in ("branch", "tag", "semver", "commit") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of branch, tag, semver and commit, not {' and '.join(given)}")
+        for name in ("branch", "tag"):
+            value = getattr(self, name)
+            if value is not None and (value.startswith("-") or ".." in value or re.search(r"[\s~^:?*\[\\]", value)):
+                raise ValueError(f"{name} {value!r} is not a name that Git allows")
+        return self
+
+    def __str__(self) -> str:
+        return self.branch or self.tag or self.semver or self.commit or "HEAD"
+
+
+class GitSource(Model):
+    """A Git repository."""
+
+    url: str = Field(min_length=1)
+    ref: GitRef = GitRef()
+
+    @field_validator("url")
+    @classmethod
+    def _safe_url(cls, url: str) -> str:
+        """Refuse what Git would take for an option or a remote helper (``ext::``), and credentials in the URL."""
+        scp_like = re.match(r"^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:(?!/)\S+$", url)
+        local = url.startswith(("/", "./", "../"))
+        if not (url.startswith(_URL_SCHEMES) or scp_like or local) or re.search(r"[\s\x00-\x1f]", url):
+            raise ValueError("must be an https, http, ssh, git or file URL, user@host:path, or a path")
+        if re.match(r"^https?://[^/]*@", url):
+            raise ValueError("must not hold credentials: they would end up in logs")
+        return url
+
+
+class Source(Model):
+    """Where the manifests come from."""
+
+    git: GitSource
+
+
+class PlainRender(Model):
+    """Read every YAML and JSON file below the path."""
+
+
+class KustomizeRender(Model):
+    """Build the kustomization at the path with the real kustomize."""
+
+
+class Render(Model):
+    """How files become manifests. Without any: Kustomize where the path holds a kustomization file, else plain."""
+
+    plain: PlainRender | None = None
+    kustomize: KustomizeRender | None = None
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> Render:
+        if self.plain is not None and self.kustomize is not None:
+            raise ValueError("give one of plain and kustomize")
+        return self
+
+
+class Target(Model):
+    """Where objects go that name no namespace."""
+
+    namespace: str = Field(default="", pattern=rf"{_DNS_LABEL}|^$")
+    create_namespace: bool = False
+
+    @model_validator(mode="after")
+    def _namespace_to_create(self) -> Target:
+        if self.create_namespace and not self.namespace:
+            raise ValueError("createNamespace needs a namespace")
+        return self
+
+
+class PruneBudget(Model):
+    """How much one reconcile may prune; more than that holds all of its prunes.
+
+    ``percent`` of the inventory counts only when that is more than ten objects.
+    """
+
+    objects: int = Field(default=50, ge=0)
+    percent: int = Field(default=30, ge=0, le=100)
+
+
+class Prune(Model):
+    """Whether and how objects that left Git are deleted."""
+
+    enabled: bool = True
+    budget: PruneBudget = PruneBudget()
+    propagation_policy: Literal["Background", "Foreground", "Orphan"] = "Background"
+
+
+class IgnoreRule(Model):
+    """Fields that are not syncd's business on matching objects; a selector that is absent matches everything."""
+
+    group: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    paths: tuple[str, ...] = Field(min_length=1)
+    """JSON pointers (RFC 6901)."""
+
+    @field_validator("paths", mode="before")
+    @classmethod
+    def _pointers(cls, paths: object) -> object:
+        if not isinstance(paths, list | tuple):
+            return paths
+        for path in paths:
+            if not isinstance(path, str) or not path.startswith("/"):
+                raise ValueError(f"{path!r} is not a JSON pointer; write it like /spec/replicas")
+        return tuple(paths)
+
+
+class DriftPolicy(Model):
+    """What to do when live differs from desired although Git did not change."""
+
+    action: Literal["Correct", "Report"] = "Correct"
+    ignore: Annotated[tuple[IgnoreRule, ...], Field(strict=False)] = ()
+
+
+class SyncSpec(Model):
+    """What one Sync asks for. Durations are seconds."""
+
+    source: Source
+    path: str = "."
+    interval: Seconds = Field(default=60.0, ge=0.1)
+    timeout: Seconds = Field(default=300.0, ge=1)
+    render: Render = Render()
+    target: Target = Target()
+    prune: Prune = Prune()
+    drift: DriftPolicy = DriftPolicy()
+    suspend: bool = False
+
+    @field_validator("path")
+    @classmethod
+    def _relative_path(cls, path: str) -> str:
+        if path.startswith("/") or ".." in path.split("/") or "\x00" in path:
+            raise ValueError("must be a path inside the repository, without '..'")
+        return "/".join(part for part in path.split("/") if part not in ("", ".")) or "."
+
+
+class SyncMetadata(Model):
+    """The name of a Sync, and of its apply-config object."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str = Field(pattern=_DNS_SUBDOMAIN)
+    namespace: str = Field(default="syncd", pattern=_DNS_LABEL)
+
+
+class Sync(Model):
+    """One unit of reconciliation."""
+
+    api_version: Literal["syncd.dev/v1alpha1"] = API_VERSION
+    kind: Literal["Sync"] = KIND
+    metadata: SyncMetadata
+    spec: SyncSpec
+
+    @property
+    def id(self) -> str:
+        """``namespace/name``: what logs, metrics and pages call the Sync."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+class FieldProblem(BaseModel):
+    """One thing that is wrong with a document."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+
+class SpecError(SyncdError):
+    """A Sync document that does not hold; lists every problem, not only the first."""
+
+    reason = "InvalidSync"
+
+    def __init__(self, problems: tuple[FieldProblem, ...]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(f"{_dotted(problem.path)}: {problem.message}" for problem in problems))
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in path) or "document"
+
+
+def parse_sync(document: Any) -> Sync:
+    """Validate one ``kind: Sync`` document.
+
+    Raises:
+        SpecError: It does not hold; names every field that is wrong.
+    """
+    try:
+        return Sync.model_validate(document)
+    except ValidationError as error:
+        problems = tuple(
+            FieldProblem(path=item["loc"], message=_message(item["type"], item["msg"])) for item in error.errors()
+        )
+        raise SpecError(problems) from None
+
+
+def _message(kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return "unknown field"
+    if kind == "missing":
+        return "is required"
+    return message.removeprefix("Value error, ")
