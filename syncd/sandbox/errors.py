@@ -1,0 +1,175 @@
+"""Errors as a Kubernetes API server answers them: ``Status`` objects, word for word where clients may read them.
+
+The wording is that of apimachinery's ``pkg/api/errors`` and of the registry and handlers of Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from syncd.model import SyncdError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import Cause, GroupResource, ServedKind
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class StatusError(SyncdError):
+    """A request that is refused.
+
+    Attributes:
+        code: The HTTP status.
+        status_reason: The Status's ``reason``, such as ``NotFound``.
+        details: The Status's ``details``; may be empty.
+    """
+
+    reason: ClassVar[str] = "Refused"
+
+    def __init__(self, code: int, status_reason: str, message: str, details: JSONObject | None = None) -> None:
+        self.code = code
+        self.status_reason = status_reason
+        self.details = details or {}
+        super().__init__(message)
+
+    def status(self) -> JSONObject:
+        """The ``Status`` object."""
+        status: JSONObject = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": str(self),
+            "reason": self.status_reason,
+        }
+        if self.details:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+def _details(resource: GroupResource, name: str = "", **more: object) -> JSONObject:
+    details: JSONObject = {"name": name} if name else {}
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = resource.resource
+    return details | more
+
+
+def not_found(resource: GroupResource, name: str) -> StatusError:
+    """404: there is no such object."""
+    return StatusError(404, "NotFound", f'{resource} "{name}" not found', _details(resource, name))
+
+
+def unknown_path() -> StatusError:
+    """404: there is no such resource or subresource."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(resource: GroupResource, name: str) -> StatusError:
+    """409: an object of this name is there."""
+    return StatusError(409, "AlreadyExists", f'{resource} "{name}" already exists', _details(resource, name))
+
+
+def conflict(resource: GroupResource, name: str, why: str = MODIFIED, causes: Sequence[Cause] = ()) -> StatusError:
+    """409: the object is not in the state that the request presumes."""
+    details = _details(resource, name)
+    if causes:
+        details["causes"] = _causes(causes)
+    return StatusError(409, "Conflict", f'Operation cannot be fulfilled on {resource} "{name}": {why}', details)
+
+
+def apply_conflict(causes: Sequence[Cause]) -> StatusError:
+    """409: a server-side apply meets fields that others own; ``causes`` have one entry for each field."""
+    by_manager: dict[str, list[str]] = {}
+    for cause in causes:
+        by_manager.setdefault(cause.message, []).append(cause.field)
+    if len(causes) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
+    else:
+        lines = (f"{who}:\n" + "\n".join(f"- {field}" for field in fields) for who, fields in by_manager.items())
+        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
+    return StatusError(409, "Conflict", message, {"causes": _causes(causes)})
+
+
+def invalid(kind: ServedKind, name: str, causes: Sequence[Cause]) -> StatusError:
+    """422: the object is wrong, for these reasons."""
+    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    who = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    details: JSONObject = {"name": name} if name else {}
+    if kind.group:
+        details["group"] = kind.group
+    details["kind"] = kind.kind
+    details["causes"] = _causes(causes)
+    return StatusError(422, "Invalid", f'{who} "{name}" is invalid: {errors}', details)
+
+
+def _causes(causes: Sequence[Cause]) -> list[JSONObject]:
+    return [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
+
+
+def bad_request(message: str) -> StatusError:
+    """400: the request makes no sense."""
+    return StatusError(400, "BadRequest", message)
+
+
+def unprocessable(message: str) -> StatusError:
+    """422: a patch cannot be applied."""
+    return StatusError(422, "Invalid", message)
+
+
+def unauthorized() -> StatusError:
+    """401: no token, or a wrong one."""
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Cause] = ()) -> StatusError:
+    """403: it is not allowed."""
+    details = _details(resource, name)
+    if causes:
+        details["causes"] = _causes(causes)
+    return StatusError(403, "Forbidden", f'{resource} "{name}" is forbidden: {why}', details)
+
+
+def method_not_supported(resource: GroupResource, action: str) -> StatusError:
+    """405: the resource has no such verb."""
+    message = f'{action} is not supported on resources of kind "{resource}"'
+    return StatusError(405, "MethodNotAllowed", message, _details(resource))
+
+
+def not_acceptable(accepted: str) -> StatusError:
+    """406: none of the media types that the client accepts can be made."""
+    return StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+
+
+def unsupported_media_type(supported: Sequence[str]) -> StatusError:
+    """415: the body is of a type that cannot be read here."""
+    return StatusError(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(supported),
+    )
+
+
+def too_large(limit: int) -> StatusError:
+    """413: the body is longer than ``limit`` bytes."""
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def expired(message: str) -> StatusError:
+    """410: the history that the request asks for is gone."""
+    return StatusError(410, "Expired", message)
+
+
+def too_old(asked: int, oldest: int) -> StatusError:
+    """410: a watch asks for events older than those that are kept."""
+    return expired(f"too old resource version: {asked} ({oldest})")
+
+
+def internal(message: str) -> StatusError:
+    """500: the sandbox has a mistake."""
+    return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
