@@ -1,5 +1,6 @@
-"""Is an object ready: rules per kind. Pure."""
+"""Is an object ready: rules per kind, and the common conditions for all others. Pure."""
 
-from syncd.health.status import Health, HealthStatus
+from syncd.health.assessment import assess, reports_conditions
+from syncd.health.status import Health, HealthStatus, aggregate
 
-__all__ = ["Health", "HealthStatus"]
+__all__ = ["Health", "HealthStatus", "aggregate", "assess", "reports_conditions"]
