@@ -264,6 +264,8 @@ class Action:
         manifest: What Git says; None for an object that left Git.
         drift: Set when live differs although desired did not change.
         live: The object as the plan saw it; None when it is not there.
+        blocking: For keep and skip: whether this is a failure, which keeps the Sync from being Synced.
+        release: For keep: the object is given up, and its key leaves the inventory.
     """
 
     type: ActionType
@@ -275,6 +277,8 @@ class Action:
     manifest: Manifest | None = None
     drift: Drift | None = None
     live: JSONObject | None = field(default=None, repr=False)
+    blocking: bool = False
+    release: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,13 +287,10 @@ class Plan:
 
     Attributes:
         actions: Sorted by object key, one for each object.
-        problems: What is wrong with single manifests or the cluster that keeps objects from being planned; each of
-            these has a skip action too if its object is known.
         prune_held: Why nothing at all is pruned in this reconcile; "" if pruning goes its way.
     """
 
     actions: tuple[Action, ...] = ()
-    problems: tuple[str, ...] = ()
     prune_held: str = ""
 
     def of(self, *types: ActionType) -> tuple[Action, ...]:

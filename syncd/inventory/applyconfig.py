@@ -1,0 +1,159 @@
+"""The apply-config object as a value: read, validated, widened and trimmed.
+
+Two hashes guard it. ``apply-hash`` is the prune design's: while a reconcile is under way it already is the hash of the
+list that the reconcile will end with, so the two agree only once pruning has finished. ``list-hash`` is always that of
+the list as it stands; if it disagrees, somebody else has edited the list, and a list in doubt prunes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from syncd.inventory import names
+from syncd.model import JSONObject, ObjectKey, SyncdError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ANNOTATIONS_LIMIT = 262144
+"""Bytes that Kubernetes allows for all keys and values of annotations of one object."""
+_RESERVE = 4096
+"""Bytes left to the other annotations of the apply-config object."""
+_HASH_LENGTH = 63
+"""A label's value has at most 63 characters; a SHA-256 in hex has 64."""
+
+
+class InventoryTooLargeError(SyncdError):
+    """The list does not fit into the apply-config object."""
+
+    reason = "InventoryTooLarge"
+
+
+class ForeignApplyConfigError(SyncdError):
+    """An object with the apply-config object's name is there, and is none."""
+
+    reason = "ForeignApplyConfig"
+
+
+_IN_DOUBT = "in-doubt"
+"""Stands where the list's hash should, and matches none, until a person has looked and taken it away."""
+
+
+def encode(keys: Iterable[ObjectKey]) -> str:
+    """The list as text: one key a line, sorted, each line ended."""
+    return "".join(f"{key}\n" for key in sorted(keys))
+
+
+def decode(text: str) -> frozenset[ObjectKey]:
+    """Read the list; blank lines and surrounding white space do not matter, as YAML block scalars bring them.
+
+    Raises:
+        ValueError: A line is no object key.
+    """
+    return frozenset(ObjectKey.parse(line.strip()) for line in text.splitlines() if line.strip())
+
+
+def list_hash(keys: Iterable[ObjectKey]) -> str:
+    """The hash of a list: of its content, not of how its text happened to be laid out."""
+    return hashlib.sha256(encode(keys).encode()).hexdigest()[:_HASH_LENGTH]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyConfig:
+    """What the apply-config object on the server says.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        uid: The owner that every applied object names; "" while it is not on the server.
+        resource_version: The state that the next write builds on; "" while it is not on the server.
+        keys: The objects that were, or may have been, applied.
+        finished: Whether the reconcile that wrote it came to its end; else a listed object may never have existed.
+        damage: Why the list cannot be trusted; "" if it can. A damaged list prunes nothing.
+    """
+
+    namespace: str
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+    keys: frozenset[ObjectKey] = frozenset()
+    finished: bool = False
+    damage: str = ""
+
+    @classmethod
+    def read(cls, document: JSONObject) -> ApplyConfig:
+        """Read and validate the object as the server has it; a list that cannot be trusted becomes ``damage``.
+
+        Raises:
+            ForeignApplyConfigError: It bears neither the label nor the list, so it is somebody else's.
+        """
+        metadata = document["metadata"]
+        labels = metadata.get("labels") or {}
+        annotations = metadata.get("annotations") or {}
+        bare = cls(metadata.get("namespace", ""), metadata["name"], metadata["uid"], metadata["resourceVersion"])
+        text = annotations.get(names.OBJECTS_ANNOTATION)
+        if labels.get(names.APPLY_CFG_LABEL) != "true":
+            if text is None:
+                raise ForeignApplyConfigError(
+                    f"{document.get('kind', 'object')} {bare.namespace}/{bare.name} is not an apply-config object; "
+                    "rename it or the Sync"
+                )
+            return replace(bare, keys=_readable(text), damage=f"it lacks the label {names.APPLY_CFG_LABEL}=true")
+        if text is None:
+            return replace(bare, damage=f"it lacks the annotation {names.OBJECTS_ANNOTATION}")
+        try:
+            keys = decode(text)
+        except ValueError as error:
+            return replace(bare, keys=_readable(text), damage=f"its list is damaged: {error}")
+        actual = list_hash(keys)
+        promised = labels.get(names.APPLY_HASH_LABEL, actual)
+        recorded = annotations.get(names.LIST_HASH_ANNOTATION, promised)
+        damage = "" if actual == recorded else "its list was changed by somebody else: the hash does not match"
+        return replace(bare, keys=keys, finished=actual == promised, damage=damage)
+
+    def document(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> JSONObject:
+        """What to write: the list ``keys``, in a reconcile that will end with the list ``final``.
+
+        It is a whole object to create, or a JSON merge patch on the condition of ``resource_version``. A damaged list
+        may grow, since nothing may be created that is not listed, but what was in doubt stays in doubt until a person
+        has looked.
+
+        Raises:
+            InventoryTooLargeError: The list does not fit.
+        """
+        text = encode(keys)
+        if len(text.encode()) > ANNOTATIONS_LIMIT - _RESERVE:
+            raise InventoryTooLargeError(
+                f"the list of {len(keys)} objects takes {len(text.encode())} bytes, more than the "
+                f"{ANNOTATIONS_LIMIT - _RESERVE} that fit into one apply-config object; split the Sync into several"
+            )
+        annotations = {
+            names.OBJECTS_ANNOTATION: text,
+            names.LIST_HASH_ANNOTATION: _IN_DOUBT if self.damage else list_hash(keys),
+        }
+        metadata = {
+            "name": self.name,
+            "namespace": self.namespace,
+            "labels": {names.APPLY_CFG_LABEL: "true", names.APPLY_HASH_LABEL: list_hash(final)},
+            "annotations": annotations,
+        }
+        if self.resource_version:
+            metadata["resourceVersion"] = self.resource_version
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+    def needs_write(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> bool:
+        """Whether the server does not already say just this."""
+        return not self.uid or keys != self.keys or self.finished != (keys == final)
+
+
+def _readable(text: str) -> frozenset[ObjectKey]:
+    """The lines that can still be read: they protect objects from being taken for foreign, and prune nothing."""
+    keys = set()
+    for line in text.splitlines():
+        try:
+            keys.add(ObjectKey.parse(line.strip()))
+        except ValueError:
+            continue
+    return frozenset(keys)

@@ -1,0 +1,22 @@
+"""The names of labels and annotations, in one place because other tools read and write them too."""
+
+from typing import Final
+
+APPLY_CFG_LABEL: Final = "kubectl.kubernetes.io/apply-cfg"
+"""``"true"`` marks an apply-config object."""
+APPLY_HASH_LABEL: Final = "kubectl.kubernetes.io/apply-hash"
+"""The hash of the list that the present reconcile ends with: equal to the list's own hash once pruning has finished."""
+OBJECTS_ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-objects"
+"""The list: one ``namespace:group:kind:name`` a line, sorted."""
+LIST_HASH_ANNOTATION: Final = "syncd.dev/list-hash"
+"""The hash of the list as it stands, so that a hand that edits the list is noticed even between union and trim."""
+
+OWNER_ANNOTATION: Final = "kubectl.kubernetes.io/apply-owner"
+"""On an applied object: the uid of its apply-config object."""
+APPLY_ID_LABEL: Final = "kubectl.kubernetes.io/apply-id"
+"""On an applied object: the same uid as a label, so that one LIST or WATCH a kind finds managed objects only."""
+SYNC_ANNOTATION: Final = "syncd.dev/sync"
+"""On an applied object: ``namespace/name`` of its Sync, for people, and for an apply-config object made anew."""
+
+MARKS: Final = frozenset({OWNER_ANNOTATION, APPLY_ID_LABEL, SYNC_ANNOTATION})
+"""All that ownership writes onto an object."""
