@@ -2,24 +2,29 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint controlplane clean
+.PHONY: help demo test lint controlplane docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-$(VENV)/.demo: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[demo]'
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("syncd needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Choose another one with: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing syncd into $(VENV) (only the first time; some 20 seconds)"
+	@$(PIP_INSTALL) -e '.[demo]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing syncd and what its tests need into $(VENV) (only the first time; about a minute)"
+	@$(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo ## run syncd on the sample repositories against the embedded API server (DEMO_ARGS=--once to stop after the first convergence)
+demo: $(VENV)/.demo ## run syncd on the sample environments against the embedded API server (DEMO_ARGS=--once to end after the first convergence)
 	@$(BIN)/syncd demo $(DEMO_ARGS)
 
 test: $(VENV)/.dev ## run the tests (TEST_ARGS go to pytest)
@@ -34,5 +39,8 @@ lint: $(VENV)/.dev ## check style, types and import rules
 controlplane: $(VENV)/.dev ## build the real Kubernetes control plane that tests use (needs Go)
 	$(BIN)/python -m tests.controlplane build
 
+docs: $(VENV)/.dev ## write the reference pages that are generated from the code
+	$(BIN)/python docs/generate.py
+
 clean: ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -42,18 +42,32 @@ Seconds = Annotated[float, BeforeValidator(parse_duration)]
 
 
 class Model(BaseModel):
-    """The base of all parts of a Sync: frozen, camelCase outside, no unknown fields, no silent conversions."""
+    """The base of all parts of a Sync: frozen, camelCase outside, no unknown fields, no silent conversions.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True)
+    The text below a field is its description for users, in the reference page and the schema.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        strict=True,
+        use_attribute_docstrings=True,
+    )
 
 
 class GitRef(Model):
     """Which revision to follow; at most one of the fields. Without any, the repository's default branch."""
 
     branch: str | None = Field(default=None, min_length=1)
+    """The newest commit of this branch."""
     tag: str | None = Field(default=None, min_length=1)
+    """The commit of this tag."""
     semver: str | None = Field(default=None, min_length=1)
+    """The commit of the highest tag in this range of semantic versions, such as `>=1.2 <2`."""
     commit: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")
+    """Exactly this commit, in full."""
 
     @model_validator(mode="after")
     def _at_most_one(self) -> GitRef:
@@ -74,7 +88,9 @@ class GitSource(Model):
     """A Git repository."""
 
     url: str = Field(min_length=1)
+    """Where it is: an https, http, ssh, git or file URL, `user@host:path`, or a path. Never with credentials in it."""
     ref: GitRef = GitRef()
+    """Which revision to follow."""
 
     @field_validator("url")
     @classmethod
@@ -93,6 +109,7 @@ class Source(Model):
     """Where the manifests come from."""
 
     git: GitSource
+    """A Git repository."""
 
 
 class PlainRender(Model):
@@ -107,7 +124,9 @@ class Render(Model):
     """How files become manifests. Without any: Kustomize where the path holds a kustomization file, else plain."""
 
     plain: PlainRender | None = None
+    """Every YAML and JSON file below the path, as it is."""
     kustomize: KustomizeRender | None = None
+    """What the kustomization at the path builds."""
 
     @model_validator(mode="after")
     def _at_most_one(self) -> Render:
@@ -120,7 +139,9 @@ class Target(Model):
     """Where objects go that name no namespace."""
 
     namespace: str = Field(default="", pattern=rf"{_DNS_LABEL}|^$")
+    """The namespace of objects that name none."""
     create_namespace: bool = False
+    """Create that namespace when it is missing."""
 
     @model_validator(mode="after")
     def _namespace_to_create(self) -> Target:
@@ -136,26 +157,35 @@ class PruneBudget(Model):
     """
 
     objects: int = Field(default=50, ge=0)
+    """The largest number of objects."""
     percent: int = Field(default=30, ge=0, le=100)
+    """The largest share of the inventory."""
 
 
 class Prune(Model):
     """Whether and how objects that left Git are deleted."""
 
     enabled: bool = True
+    """Delete objects that left Git. When false they stay, and stay in the inventory."""
     budget: PruneBudget = PruneBudget()
+    """How much one reconcile may delete."""
     propagation_policy: Literal["Background", "Foreground", "Orphan"] = "Background"
+    """What becomes of the objects that a deleted object owns, as in `kubectl delete --cascade`."""
 
 
 class IgnoreRule(Model):
     """Fields that are not syncd's business on matching objects; a selector that is absent matches everything."""
 
     group: str | None = None
+    """The API group, "" for the core group."""
     kind: str | None = None
+    """The kind, such as Deployment."""
     namespace: str | None = None
+    """The object's namespace."""
     name: str | None = None
+    """The object's name."""
     paths: tuple[str, ...] = Field(min_length=1)
-    """JSON pointers (RFC 6901)."""
+    """The fields, as JSON pointers (RFC 6901) such as `/spec/replicas`."""
 
     @field_validator("paths", mode="before")
     @classmethod
@@ -172,21 +202,32 @@ class DriftPolicy(Model):
     """What to do when live differs from desired although Git did not change."""
 
     action: Literal["Correct", "Report"] = "Correct"
+    """Put it right, or only tell."""
     ignore: Annotated[tuple[IgnoreRule, ...], Field(strict=False)] = ()
+    """Fields that are not syncd's business."""
 
 
 class SyncSpec(Model):
     """What one Sync asks for. Durations are seconds."""
 
     source: Source
+    """Where the manifests come from."""
     path: str = "."
+    """The folder in it."""
     interval: Seconds = Field(default=60.0, ge=0.1)
+    """How often to look for a new revision and for drift."""
     timeout: Seconds = Field(default=300.0, ge=1)
+    """The longest that one reconcile may take."""
     render: Render = Render()
+    """How files become manifests."""
     target: Target = Target()
+    """Where objects go."""
     prune: Prune = Prune()
+    """Whether and how objects that left Git are deleted."""
     drift: DriftPolicy = DriftPolicy()
+    """What to do about changes that did not come from Git."""
     suspend: bool = False
+    """Do nothing at all until this is false again."""
 
     @field_validator("path")
     @classmethod
@@ -202,7 +243,9 @@ class SyncMetadata(Model):
     model_config = ConfigDict(extra="ignore")
 
     name: str = Field(pattern=_DNS_SUBDOMAIN)
+    """The name of the Sync."""
     namespace: str = Field(default="syncd", pattern=_DNS_LABEL)
+    """The namespace that its apply-config object is in."""
 
 
 class Sync(Model):

@@ -1,0 +1,119 @@
+# ruff: noqa: INP001  # a script beside the pages that it writes, not a package
+"""Writes the reference pages that are generated from the code: `make docs`. A test holds them fresh."""
+
+from __future__ import annotations
+
+import types
+import typing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from syncd.spec import Sync, parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic.fields import FieldInfo
+
+REFERENCE = Path(__file__).parent / "reference"
+
+SYNC_HEAD = """\
+# The Sync document
+
+One unit of reconciliation: a source, a path in it, how to render it, where it goes, and its policies. The smallest one:
+
+```yaml
+apiVersion: syncd.dev/v1alpha1
+kind: Sync
+metadata:
+  name: shop
+spec:
+  source:
+    git:
+      url: https://git.example.com/shop/prod.git
+```
+
+`syncd run --config PATH` reads every such document in a file, or in the YAML files of a folder. Unknown fields are
+errors, and every error of a document is reported, not only the first.
+
+Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec.py`.
+
+| field | type | default | meaning |
+| --- | --- | --- | --- |
+"""
+
+
+def pages() -> dict[Path, str]:
+    """Return the generated pages: their paths and what they say."""
+    return {REFERENCE / "sync.md": sync_page()}
+
+
+def sync_page() -> str:
+    """Return the reference of the Sync document."""
+    return SYNC_HEAD + "".join(f"| `{path}` | {kind} | {default} | {text} |\n" for path, kind, default, text in rows())
+
+
+def rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield path, type, default and meaning of every field below metadata and spec."""
+    for name in ("metadata", "spec"):
+        model = Sync.model_fields[name].annotation
+        yield from _rows_of(model, name)
+
+
+def _rows_of(model: Any, prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    for name, field in model.model_fields.items():
+        path = f"{prefix}.{field.alias or name}"
+        inner, is_list = _inner(field.annotation)
+        is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
+        if is_model and inner.model_fields:
+            text = (inner.__doc__ or "").split("\n\n")
+            yield path + ("[]" if is_list else ""), "list" if is_list else "object", _default(field), _one_line(text[0])
+            yield from _rows_of(inner, path + ("[]" if is_list else ""))
+        else:
+            kind = "`{}`" if is_model else _type_name(inner, field)
+            yield path, f"list of {kind}s" if is_list else kind, _default(field), _one_line(field.description or "")
+
+
+def _inner(annotation: Any) -> tuple[Any, bool]:
+    """Take away what wraps a type: Annotated, None, tuple; the flag says whether it was a tuple."""
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _inner(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return _inner(next(item for item in arguments if item is not type(None)))
+    if origin is tuple:
+        return _inner(arguments[0])[0], True
+    return annotation, False
+
+
+def _type_name(annotation: Any, field: FieldInfo) -> str:
+    if typing.get_origin(annotation) is Literal:
+        return " or ".join(f"`{value}`" for value in typing.get_args(annotation))
+    if any(getattr(item, "func", None) is parse_duration for item in field.metadata):
+        return "duration"
+    return {str: "string", int: "number", float: "number", bool: "boolean"}[annotation]
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value is PydanticUndefined:
+        return "**required**"
+    if value in (None, "", ()) or isinstance(value, BaseModel):
+        return ""
+    if isinstance(value, float):
+        minutes, seconds = divmod(int(value), 60)
+        return f"`{minutes}m`" if not seconds else f"`{int(value)}s`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for target, content in pages().items():
+        target.write_text(content)

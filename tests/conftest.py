@@ -1,0 +1,19 @@
+"""What every suite can use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of real manifests and upstream cases that lies outside this repository."""
+    folder = Path(os.environ.get("SYNCD_SHARED") or REPOSITORY.parent / "shared").absolute()
+    if not folder.is_dir():
+        pytest.skip(f"needs the real manifests and cases outside this repository: {folder} is no folder (SYNCD_SHARED)")
+    return folder
