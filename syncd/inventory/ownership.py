@@ -59,7 +59,7 @@ class Owner(NamedTuple):
 def named_owner(live: JSONObject) -> str:
     """The owner that an object names, for people: its Sync if it says one, else the uid."""
     annotations = live["metadata"].get("annotations") or {}
-    return annotations.get(names.SYNC_ANNOTATION) or annotations.get(names.OWNER_ANNOTATION, "")
+    return str(annotations.get(names.SYNC_ANNOTATION) or annotations.get(names.OWNER_ANNOTATION, ""))
 
 
 def controller(live: JSONObject) -> str:

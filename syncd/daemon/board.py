@@ -1,0 +1,44 @@
+"""Where the newest status of every Sync hangs, and who is told when it changes."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from syncd.daemon.status import DriftRecord, Listener, SyncStatus
+
+
+class StatusBoard:
+    """The snapshots of all Syncs; may be read and written by any thread."""
+
+    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+        self._statuses: dict[str, SyncStatus] = {}
+        self._listeners = tuple(listeners)
+        self._lock = threading.Lock()
+
+    def statuses(self) -> tuple[SyncStatus, ...]:
+        """A snapshot of every Sync, sorted by id."""
+        with self._lock:
+            return tuple(status for _, status in sorted(self._statuses.items()))
+
+    def status(self, sync_id: str) -> SyncStatus | None:
+        """A snapshot of one Sync."""
+        return self._statuses.get(sync_id)
+
+    def put(self, status: SyncStatus, *, reconciled: bool = False) -> None:
+        """Replace a Sync's snapshot; ``reconciled`` says that it is the result of a reconcile."""
+        with self._lock:
+            self._statuses[status.id] = status
+        for listener in self._listeners:
+            listener.status_changed(status)
+            if reconciled:
+                listener.reconciled(status)
+
+    def drifted(self, status: SyncStatus, records: Iterable[DriftRecord]) -> None:
+        """Tell of drift that was not known before."""
+        for record in records:
+            for listener in self._listeners:
+                listener.drift_found(status.sync, record)

@@ -1,0 +1,141 @@
+"""From the result of a reconcile to the status that people see. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
+from syncd.model import ActionType, Outcome, OutcomeStatus
+from syncd.plan.prune import PRUNE_OFF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
+
+    from syncd.engine.result import Reconciliation
+    from syncd.health import Health, HealthStatus
+    from syncd.model import ObjectKey, Revision, SyncdError
+
+_HISTORY = 20
+_SHOWN_FAILURES = 3
+
+
+class _Verdict(NamedTuple):
+    """How a reconcile went."""
+
+    reason: str
+    error: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def after_reconcile(
+    status: SyncStatus, result: Reconciliation, health: Callable[[ObjectKey], HealthStatus], now: datetime
+) -> SyncStatus:
+    """The status after a reconcile that came to its end, well or not."""
+    verdict = _verdict(result)
+    objects = tuple(with_health(_object(outcome), health(outcome.action.key)) for outcome in result.outcomes)
+    status = replace(
+        status,
+        state=SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC,
+        health=worst(item.health for item in objects),
+        attempted=result.revision,
+        applied=status.applied if verdict.error else result.revision,
+        objects=objects,
+        counts=count(result.outcomes),
+        inventory_size=result.inventory_size,
+        prune_held=result.plan.prune_held,
+    )
+    return _ended(status, verdict, result.durations, now, noteworthy=result.plan.changes_cluster)
+
+
+def after_error(
+    status: SyncStatus, error: SyncdError, revision: Revision | None, durations: Mapping[str, float], now: datetime
+) -> SyncStatus:
+    """The status after a reconcile that came to nothing: how the cluster compares with Git is not known."""
+    status = replace(status, state=SyncState.UNKNOWN, attempted=revision or status.attempted)
+    problems: tuple[str, ...] = getattr(error, "problems", ()) or (str(error),)
+    return _ended(status, _Verdict(error.reason, str(error), problems), durations, now)
+
+
+def with_health(item: ObjectStatus, health: HealthStatus) -> ObjectStatus:
+    """The object's status with its health as it is now; what was pruned has none."""
+    if item.action is ActionType.PRUNE:
+        return item
+    return replace(item, health=health.health, health_message=health.message)
+
+
+def count(outcomes: tuple[Outcome, ...]) -> Counts:
+    """How many objects met which fate."""
+    done = Counter(outcome.action.type for outcome in outcomes if outcome.status is OutcomeStatus.DONE)
+    return Counts(
+        created=done[ActionType.CREATE],
+        updated=done[ActionType.UPDATE],
+        unchanged=done[ActionType.UNCHANGED],
+        pruned=done[ActionType.PRUNE],
+        kept=done[ActionType.KEEP],
+        skipped=done[ActionType.SKIP],
+        failed=sum(1 for outcome in outcomes if outcome.status is not OutcomeStatus.DONE),
+    )
+
+
+def worst(healths: Iterable[Health | None]) -> Health | None:
+    """The worst of the healths that are known; None if none is."""
+    known = [health for health in healths if health is not None]
+    return max(known, key=lambda health: health.severity, default=None)
+
+
+def _verdict(result: Reconciliation) -> _Verdict:
+    problems = tuple(outcome.message for outcome in result.failures)
+    if result.interrupted:
+        return _Verdict("Stopped", "the reconcile was stopped before its end", problems)
+    if problems:
+        more = len(problems) - _SHOWN_FAILURES
+        tail = f"; and {more} more" if more > 0 else ""
+        return _Verdict("ApplyFailed", "; ".join(problems[:_SHOWN_FAILURES]) + tail, problems)
+    reasons = {outcome.action.reason for outcome in result.outcomes}
+    if "DriftReported" in reasons:
+        return _Verdict("DriftReported")
+    if result.plan.prune_held and PRUNE_OFF not in reasons:
+        return _Verdict("PruneHeld")
+    if "Terminating" in reasons:
+        return _Verdict("Pruning")
+    return _Verdict("Succeeded")
+
+
+def _object(outcome: Outcome) -> ObjectStatus:
+    action = outcome.action
+    return ObjectStatus(
+        key=action.key,
+        action=action.type,
+        reason=outcome.reason or action.reason,
+        message=action.message,
+        outcome=outcome.status,
+        error=outcome.message,
+        origin=str(action.manifest.origin) if action.manifest else "",
+        changes=action.changes,
+    )
+
+
+def _ended(
+    status: SyncStatus, verdict: _Verdict, durations: Mapping[str, float], now: datetime, *, noteworthy: bool = False
+) -> SyncStatus:
+    failed = bool(verdict.error)
+    history = status.history
+    if noteworthy or failed:
+        entry = HistoryEntry(now, status.attempted, status.counts, durations.get("total", 0.0), verdict.error)
+        history = (entry, *history)[:_HISTORY]
+    return replace(
+        status,
+        reconciling=False,
+        reason=verdict.reason,
+        error=verdict.error,
+        problems=verdict.problems,
+        failing_since=(status.failing_since or now) if failed else None,
+        failures=status.failures + 1 if failed else 0,
+        last_attempt=now,
+        last_success=status.last_success if failed else now,
+        durations=dict(durations),
+        history=history,
+    )

@@ -1,0 +1,113 @@
+"""Carrying out one create or update, whatever the object turns out to be by then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from syncd.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from syncd.engine.established import await_established
+from syncd.engine.kinds import require
+from syncd.model import Action, ActionType, JSONObject, Outcome, OutcomeStatus, SyncdError, WriteMethod
+from syncd.plan.desired import live_digest
+from syncd.plan.guards.contents import CRD
+from syncd.plan.objects import creation, plan_existing
+from syncd.plan.settings import Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from syncd.cluster import Resource
+    from syncd.engine.work import Work
+    from syncd.model import ObjectKey, Write
+    from syncd.plan.settings import Desired, Observation, Policy
+
+_ATTEMPTS = 5
+"""How often one object is read and merged again when somebody else writes to it at the same time (kubectl's number)."""
+
+
+class Applier:
+    """Carries out creates and updates of one reconcile; used by many threads at once."""
+
+    def __init__(self, work: Work, desired: Mapping[ObjectKey, Desired], observed: Observation, policy: Policy) -> None:
+        self._cluster = work.cluster
+        self._memory = work.memory
+        self._deadline = work.deadline
+        self._desired = desired
+        self._observed = observed
+        self._policy = policy
+
+    def carry_out(self, action: Action) -> Outcome:
+        """Do one action; never raises for an expected failure."""
+        try:
+            done = self._apply(action)
+        except SyncdError as error:
+            return Outcome(action, OutcomeStatus.FAILED, f"{action.key.display()}: {error}", error.reason)
+        if done.blocking:
+            return Outcome(done, OutcomeStatus.FAILED, done.message, done.reason)
+        return Outcome(done, OutcomeStatus.DONE)
+
+    def _apply(self, action: Action) -> Action:
+        resource = self._resource(action)
+        for _ in range(_ATTEMPTS):
+            self._deadline.check(f"applying {action.key.display()}")
+            if action.write is None:
+                return action
+            try:
+                answer = self._send(resource, action, action.write)
+            except (AlreadyExistsError, ConflictError, NotFoundError) as error:
+                action = self._again(resource, action, error)
+                continue
+            self._remember(action, answer)
+            if action.key.group_kind == CRD:
+                await_established(self._cluster, resource, answer, self._deadline)
+            return action
+        raise ConflictError(f"somebody else kept changing it: {_ATTEMPTS} attempts to merge were overtaken")
+
+    def _resource(self, action: Action) -> Resource:
+        """How the object's kind is served now; a definition that came a moment ago may have brought it."""
+        assert action.manifest is not None  # noqa: S101 - creates and updates come from a manifest
+        return require(self._cluster.discovery, action.manifest.api_version, action.key.kind)
+
+    def _send(self, resource: Resource, action: Action, write: Write) -> JSONObject:
+        """Send the request, and give what the server says that the object is now."""
+        client, key = self._cluster.client, action.key
+        timeout = self._deadline.request
+        if write.method is WriteMethod.CREATE:
+            return client.create(resource, write.body or {}, timeout=timeout)
+        if action.type is ActionType.CREATE:
+            self._refuse_existing(resource, key)
+        return client.patch(resource, key.namespace, key.name, write, timeout=timeout)
+
+    def _refuse_existing(self, resource: Resource, key: ObjectKey) -> None:
+        """Before a server-side apply that is meant to create: it would take an existing object over without a word."""
+        try:
+            self._cluster.client.get(resource, key.namespace, key.name, timeout=self._deadline.request)
+        except NotFoundError:
+            return
+        raise AlreadyExistsError(f"{key.display()} already exists")
+
+    def _again(self, resource: Resource, action: Action, error: ApiError) -> Action:
+        """Read the object and decide anew."""
+        key = action.key
+        try:
+            live = self._cluster.client.get(resource, key.namespace, key.name, timeout=self._deadline.request)
+        except NotFoundError:
+            if action.type is ActionType.CREATE and isinstance(error, NotFoundError):
+                raise error from None  # not the object is missing, but the namespace that it should go into
+            assert action.manifest is not None  # noqa: S101 - creates and updates come from a manifest
+            write = creation(action.manifest, self._policy)
+            return replace(action, type=ActionType.CREATE, write=write, live=None)
+        self._cluster.live.record_write(live)
+        return plan_existing(self._desired[key], live, self._observed, self._policy)
+
+    def _remember(self, action: Action, answer: JSONObject) -> None:
+        """Show the answer to the live cache, and take it for equal until desired or live changes.
+
+        The server may write a value its own way (``1000m`` as ``1``); what it made of exactly this manifest is what
+        this manifest means.
+        """
+        self._cluster.live.record_write(answer)
+        self._memory.settled[action.key] = Settled(
+            self._desired[action.key].digest, answer["metadata"]["resourceVersion"], live_digest(answer)
+        )

@@ -1,0 +1,127 @@
+"""Reading and writing the apply-config object of one Sync."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncd.cluster.errors import AlreadyExistsError, ConflictError, NotFoundError
+from syncd.engine.kinds import require_kind
+from syncd.inventory import ApplyConfig
+from syncd.model import ActionType, GroupKind, JSONObject, OutcomeStatus, Write, WriteMethod
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from syncd.cluster import Cluster
+    from syncd.engine.deadline import Deadline
+    from syncd.model import Action, ObjectKey, Outcome
+    from syncd.spec import Sync
+
+_CONFIG_MAP = GroupKind("", "ConfigMap")
+_NAMESPACE = GroupKind("", "Namespace")
+_NONE: frozenset[ObjectKey] = frozenset()
+
+
+class InventoryStore:
+    """The apply-config object of one Sync on the server."""
+
+    def __init__(self, cluster: Cluster, sync: Sync) -> None:
+        self._cluster = cluster
+        self._namespace = sync.metadata.namespace
+        self._name = sync.metadata.name
+
+    def read(self, deadline: Deadline) -> ApplyConfig:
+        """What the server has; without a uid when there is none yet."""
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        try:
+            found = self._cluster.client.get(resource, self._namespace, self._name, timeout=deadline.request)
+        except NotFoundError:
+            return ApplyConfig(self._namespace, self._name)
+        return ApplyConfig.read(found)
+
+    def create(self, deadline: Deadline) -> ApplyConfig:
+        """Make an empty one, so that there is an owner to write onto objects.
+
+        Raises:
+            ConflictError: Somebody else made it at the same moment.
+        """
+        empty = ApplyConfig(self._namespace, self._name)
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        document = empty.document(_NONE, _NONE)
+        try:
+            try:
+                made = self._cluster.client.create(resource, document, timeout=deadline.request)
+            except NotFoundError:
+                ensure_namespace(self._cluster, self._namespace, deadline)
+                made = self._cluster.client.create(resource, document, timeout=deadline.request)
+        except AlreadyExistsError as error:
+            raise ConflictError(
+                f"apply-config object {self._namespace}/{self._name} was made by somebody else"
+            ) from error
+        return ApplyConfig.read(made)
+
+    def write(
+        self, current: ApplyConfig, keys: frozenset[ObjectKey], final: frozenset[ObjectKey], deadline: Deadline
+    ) -> ApplyConfig:
+        """Make the server's list say ``keys`` in a reconcile that will end with ``final``; no request if it does.
+
+        Raises:
+            ConflictError: Somebody else has written it since ``current`` was read.
+        """
+        if not current.needs_write(keys, final):
+            return current
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        patch = Write(WriteMethod.JSON_MERGE_PATCH, current.document(keys, final))
+        written = self._cluster.client.patch(resource, self._namespace, self._name, patch, timeout=deadline.request)
+        return ApplyConfig.read(written)
+
+
+def ensure_namespace(cluster: Cluster, name: str, deadline: Deadline) -> None:
+    """Make a namespace unless it is there; it belongs to nobody and is never pruned."""
+    resource = require_kind(cluster.discovery, _NAMESPACE)
+    document: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    try:
+        cluster.client.get(resource, "", name, timeout=deadline.request)
+    except NotFoundError:
+        try:
+            cluster.client.create(resource, document, timeout=deadline.request)
+        except AlreadyExistsError:
+            return
+
+
+def union(inventory: ApplyConfig, actions: Iterable[Action]) -> frozenset[ObjectKey]:
+    """What has to be listed before anything is applied: all that was, and all that will be."""
+    return inventory.keys | {action.key for action in actions if _is_applied(action)}
+
+
+def foreseen(keys: frozenset[ObjectKey], actions: Iterable[Action]) -> frozenset[ObjectKey]:
+    """What the list comes to if everything goes as planned."""
+    return keys - {action.key for action in actions if _leaves(action) or action.type is ActionType.PRUNE}
+
+
+def remaining(keys: frozenset[ObjectKey], outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
+    """What stays listed: all but what is confirmed to be gone, or was given up."""
+    return keys - {
+        outcome.action.key
+        for outcome in outcomes
+        if outcome.status is OutcomeStatus.DONE and (outcome.action.release or outcome.action.reason == "OwnedByOther")
+    }
+
+
+def unfinished(outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
+    """What is still to leave the list: deletions that were asked for and are not confirmed."""
+    return frozenset(outcome.action.key for outcome in outcomes if _leaves(outcome.action) or _wants_prune(outcome))
+
+
+def _wants_prune(outcome: Outcome) -> bool:
+    return outcome.action.type is ActionType.PRUNE and outcome.status is not OutcomeStatus.DONE
+
+
+def _leaves(action: Action) -> bool:
+    return action.type is ActionType.KEEP and (action.release or action.reason == "Terminating")
+
+
+def _is_applied(action: Action) -> bool:
+    if action.type is ActionType.SKIP:
+        return not action.blocking
+    return action.type in (ActionType.CREATE, ActionType.UPDATE, ActionType.UNCHANGED)

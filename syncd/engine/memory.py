@@ -1,0 +1,34 @@
+"""What is worth remembering of a Sync from one reconcile to the next.
+
+None of it is needed: a restart begins with an empty memory and ends in the same state. It only saves work, and is
+dropped as a whole when in doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from syncd.model import Manifest, ObjectKey
+    from syncd.plan.desired import DesiredSet
+    from syncd.plan.settings import Settled
+
+
+@dataclass(slots=True)
+class Memory:
+    """Of one Sync; used by one reconcile at a time.
+
+    Attributes:
+        settled: Objects that were found to need nothing.
+        manifests: What the desired set below was resolved from; compared by identity.
+        discovery: The discovery snapshot that it was resolved with; compared by identity.
+        desired: The desired set.
+        namespaces: Namespaces that were seen to exist.
+    """
+
+    settled: dict[ObjectKey, Settled] = field(default_factory=dict)
+    manifests: tuple[Manifest, ...] | None = None
+    discovery: object = None
+    desired: DesiredSet | None = None
+    namespaces: set[str] = field(default_factory=set)

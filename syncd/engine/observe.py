@@ -1,0 +1,132 @@
+"""Looking at the cluster, just as much as one plan needs."""
+
+from __future__ import annotations
+
+from concurrent.futures import as_completed
+from typing import TYPE_CHECKING
+
+from syncd.cluster.errors import ApiError, NotFoundError
+from syncd.inventory import Ownership
+from syncd.plan.guards import protected
+from syncd.plan.guards.contents import CONTAINERS, CRD, defined_kind
+from syncd.plan.settings import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from syncd.cluster import ApiResources, Cluster, LiveObject, Resource
+    from syncd.engine.deadline import Deadline
+    from syncd.engine.work import Work
+    from syncd.inventory import ApplyConfig, Owner
+    from syncd.model import GroupKind, JSONObject, ObjectKey
+    from syncd.plan.desired import DesiredSet
+
+_MADE_BY_THE_CLUSTER = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+_COME_AND_GO = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease"})
+"""Kinds whose objects are traces of others, and go with them."""
+
+
+def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfig) -> Observation:
+    """What the live cache knows of everything that the plan is about."""
+    cluster = work.cluster
+    wanted_keys = {item.key for item in desired.objects}
+    keys = wanted_keys | inventory.keys
+    wanted, unreadable, gone = _kinds(cluster.discovery.resources(), desired, keys)
+    cluster.live.want(owner.sync, wanted)
+    unreadable.update(cluster.live.wait_synced(wanted, work.deadline.at))
+    live: dict[ObjectKey, LiveObject] = {}
+    for key in keys:
+        found = cluster.live.get(key)
+        if found is not None:
+            live[key] = found
+    held = {
+        key: what
+        for key in inventory.keys - wanted_keys
+        if key.group_kind in CONTAINERS and key in live
+        if (what := contents(cluster, key, live[key].parse(), owner, work.deadline)) is not None
+    }
+    return Observation(inventory, live, unreadable, frozenset(gone), work.memory.settled, held)
+
+
+def _kinds(
+    resources: ApiResources, desired: DesiredSet, keys: Iterable[ObjectKey]
+) -> tuple[list[Resource], dict[GroupKind, str], set[GroupKind]]:
+    """Sort kinds into those that are served (in the version that Git writes them in), unclear, and gone."""
+    versions = {item.key.group_kind: item.manifest.api_version.rpartition("/")[2] for item in desired.objects}
+    served: list[Resource] = []
+    unclear: dict[GroupKind, str] = {}
+    gone: set[GroupKind] = set()
+    for kind in sorted({key.group_kind for key in keys}):
+        resource = resources.find_version(kind.group, versions[kind], kind.kind) if kind in versions else None
+        resource = resource or resources.find(kind)
+        if resource is not None:
+            served.append(resource)
+        elif not resources.complete:
+            failed = ", ".join(resources.failed)
+            unclear[kind] = f"whether {kind} is served is not known: discovery failed for {failed}"
+        else:
+            gone.add(kind)
+    return served, unclear, gone
+
+
+def probe(work: Work, keys: Iterable[ObjectKey]) -> dict[ObjectKey, LiveObject]:
+    """Read single objects that the live cache does not know: they may be there without an owner.
+
+    Raises:
+        ApiError: One of them could not be read.
+    """
+    cluster = work.cluster
+    resources = cluster.discovery.resources()
+    found: dict[ObjectKey, LiveObject] = {}
+    futures = {}
+    for key in keys:
+        resource = resources.find(key.group_kind)
+        if resource is not None:
+            call = work.pool.submit(
+                cluster.client.get, resource, key.namespace, key.name, timeout=work.deadline.request
+            )
+            futures[call] = key
+    for call in as_completed(futures):
+        try:
+            found[futures[call]] = cluster.live.view(call.result())
+        except NotFoundError:
+            continue
+    return found
+
+
+def contents(cluster: Cluster, key: ObjectKey, live: JSONObject, owner: Owner, deadline: Deadline) -> str | None:
+    """What a Namespace or CustomResourceDefinition holds that is not this owner's, in words.
+
+    Returns:
+        "" if it holds nothing of that sort; None for an object that holds nothing, or when it could not be found out.
+    """
+    if key.group_kind not in CONTAINERS:
+        return None
+    resources = cluster.discovery.resources()
+    if not resources.complete:
+        return None
+    if key.group_kind == CRD:
+        resource = resources.find(defined_kind(live))
+        kinds, namespace = [resource] if resource else [], ""
+    else:
+        kinds, namespace = [item for item in resources if item.namespaced and "list" in item.verbs], key.name
+    foreign: list[str] = []
+    try:
+        for resource in kinds:
+            items = cluster.client.list_metadata(resource, namespace, timeout=deadline.request)
+            names = (item["metadata"]["name"] for item in items if _is_foreign(resource, item, owner))
+            foreign.extend(f"{resource.kind} {name}" for name in names)
+    except ApiError:
+        return None
+    if not foreign:
+        return ""
+    return f"{len(foreign)} objects that are not this Sync's or are protected, such as {foreign[0]}"
+
+
+def _is_foreign(resource: Resource, item: JSONObject, owner: Owner) -> bool:
+    metadata = item["metadata"]
+    if resource.kind in _COME_AND_GO or (resource.kind, metadata["name"]) in _MADE_BY_THE_CLUSTER:
+        return False
+    if metadata.get("ownerReferences") or metadata.get("deletionTimestamp"):
+        return False
+    return owner.judge(item) is not Ownership.OURS or protected.guard_annotations(item) is not None

@@ -1,0 +1,227 @@
+"""One reconcile, from a revision to its outcomes: each step's result is what the next one takes.
+
+    resolve -> render -> desired -> observe -> plan -> write ahead -> apply -> prune -> trim
+
+Killed between any two requests, the next reconcile ends in the same state: an object's key is in the apply-config
+object on the server before the object is made, and leaves it only when its deletion is confirmed or it was given up.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from syncd.engine import inventory as listing
+from syncd.engine.apply import Applier
+from syncd.engine.executor import execute
+from syncd.engine.inventory import InventoryStore, ensure_namespace
+from syncd.engine.kinds import look_up
+from syncd.engine.observe import observe, probe
+from syncd.engine.prune import Pruner
+from syncd.engine.result import Reconciliation
+from syncd.engine.work import Work
+from syncd.inventory import Owner
+from syncd.model import Action, ActionType, GroupKind, Outcome, OutcomeStatus, Plan
+from syncd.plan.build import build, occupy, prune_context
+from syncd.plan.desired import DesiredSet, live_digest, resolve
+from syncd.plan.order import build_graph
+from syncd.plan.settings import Policy, Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Executor
+
+    from syncd.cluster import Cluster
+    from syncd.engine.deadline import Deadline
+    from syncd.engine.memory import Memory
+    from syncd.engine.sources import Sources
+    from syncd.inventory import ApplyConfig
+    from syncd.merge.schema import PatchSchema
+    from syncd.model import Revision
+    from syncd.plan.order import Graph
+    from syncd.plan.settings import Observation
+    from syncd.spec import Sync
+
+PARALLEL_WRITES = 8
+"""Requests that one reconcile has under way at once: enough to hide a round trip, few enough to be a polite client."""
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds by stage."""
+
+    durations: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time what happens inside."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.durations[name] = self.durations.get(name, 0.0) + time.perf_counter() - begin
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A plan and all that was needed to make it."""
+
+    desired: DesiredSet
+    inventory: ApplyConfig
+    observed: Observation
+    policy: Policy
+    plan: Plan
+
+
+class Reconciler:
+    """Reconciles Syncs with one cluster.
+
+    May be used by several threads, each with a Sync and a memory of its own.
+    """
+
+    def __init__(self, cluster: Cluster, sources: Sources, pool: Executor) -> None:
+        self._cluster = cluster
+        self._sources = sources
+        self._pool = pool
+
+    def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
+        """The revision that the Sync's source has now."""
+        return self._sources.resolve(sync, deadline)
+
+    def plan(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
+        """Say what a reconcile would do, and do nothing: not even the apply-config object is made."""
+        watch = Stopwatch()
+        work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
+        inventory = InventoryStore(self._cluster, sync).read(deadline)
+        prepared = self._prepare(work, inventory, watch, look_closer=True)
+        return Reconciliation(revision, prepared.plan, (), watch.durations, inventory.uid, len(inventory.keys))
+
+    def reconcile(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
+        """Make the cluster equal to a revision.
+
+        Raises:
+            SyncdError: It could not come to a plan, or the apply-config object could not be written. What fails object
+                by object is in the result instead.
+        """
+        watch = Stopwatch()
+        work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
+        store = InventoryStore(self._cluster, sync)
+        with watch.stage("observe"):
+            inventory = store.read(deadline)
+        if not inventory.uid:
+            self._desired(work)  # a revision that cannot be rendered leaves no trace, not even an empty list
+            inventory = store.create(deadline)
+        prepared = self._prepare(work, inventory, watch)
+        return _carry_out(work, store, prepared, watch)
+
+    def _prepare(self, work: Work, inventory: ApplyConfig, watch: Stopwatch, *, look_closer: bool = False) -> _Prepared:
+        """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""
+        spec = work.sync.spec
+        with watch.stage("render"):
+            desired = self._desired(work)
+        policy = Policy(Owner(inventory.uid, work.sync.id), spec.drift, spec.prune, self._schema)
+        with watch.stage("observe"):
+            observed = observe(work, policy.owner, desired, inventory)
+            if look_closer:
+                unseen = ({item.key for item in desired.objects} | inventory.keys) - observed.live.keys()
+                observed = replace(observed, live={**observed.live, **probe(work, sorted(unseen))})
+        with watch.stage("plan"):
+            plan = build(desired, observed, policy)
+        return _Prepared(desired, inventory, observed, policy, plan)
+
+    def _desired(self, work: Work) -> DesiredSet:
+        """What Git wants, resolved anew only when the manifests or what the server serves have changed."""
+        memory = work.memory
+        manifests = self._sources.manifests(work.sync, work.revision, work.deadline)
+        resources = self._cluster.discovery.resources()
+        if memory.desired is None or memory.manifests is not manifests or memory.discovery is not resources:
+            memory.desired = resolve(manifests, namespaced=self._namespaced, target=work.sync.spec.target)
+            memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
+        return memory.desired
+
+    def _namespaced(self, api_version: str, kind: GroupKind) -> bool | None:
+        resource = look_up(self._cluster.discovery, api_version, kind.kind)
+        return None if resource is None else resource.namespaced
+
+    def _schema(self, api_version: str, kind: str) -> PatchSchema | None:
+        resource = look_up(self._cluster.discovery, api_version, kind)
+        return None if resource is None else self._cluster.schemas.schema_for(resource)
+
+
+def _carry_out(work: Work, store: InventoryStore, prepared: _Prepared, watch: Stopwatch) -> Reconciliation:
+    """Write ahead, apply, prune, trim."""
+    plan, deadline = prepared.plan, work.deadline
+    keys = listing.union(prepared.inventory, plan.actions)
+    with watch.stage("apply"):
+        inventory = store.write(prepared.inventory, keys, listing.foreseen(keys, plan.actions), deadline)
+        _ensure_target(work, plan)
+        applied = _apply(work, prepared)
+    with watch.stage("prune"):
+        pruned = _prune(work, prepared)
+    outcomes = tuple(sorted((*applied, *pruned), key=lambda outcome: outcome.action.key))
+    left = listing.remaining(keys, outcomes)
+    with watch.stage("apply"):
+        inventory = store.write(inventory, left, left - listing.unfinished(outcomes), deadline)
+    return Reconciliation(
+        work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), interrupted=deadline.over
+    )
+
+
+def _ensure_target(work: Work, plan: Plan) -> None:
+    """Make the target namespace if the Sync asks for that and something is about to go into it."""
+    target, seen = work.sync.spec.target, work.memory.namespaces
+    if target.create_namespace and target.namespace not in seen and plan.of(ActionType.CREATE):
+        ensure_namespace(work.cluster, target.namespace, work.deadline)
+        seen.add(target.namespace)
+
+
+def _apply(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
+    """Carry out creates and updates; the rest of what Git wants needs no request."""
+    _settle(prepared, work.memory)
+    writes = prepared.plan.of(ActionType.CREATE, ActionType.UPDATE)
+    rest = map(_foregone, prepared.plan.of(ActionType.UNCHANGED, ActionType.SKIP))
+    if not writes:
+        return tuple(rest)
+    desired = {item.key: item for item in prepared.desired.objects}
+    applier = Applier(work, desired, prepared.observed, prepared.policy)
+    graph = build_graph(writes, desired.keys())
+    return (*_execute(work, writes, graph, applier.carry_out), *rest)
+
+
+def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
+    """Carry out prunes, and take the marks off what is given up; the rest of what is kept needs no request."""
+    kept = prepared.plan.of(ActionType.KEEP)
+    actions = (*prepared.plan.of(ActionType.PRUNE), *(action for action in kept if action.write is not None))
+    rest = map(_foregone, (action for action in kept if action.write is None))
+    if not actions:
+        return tuple(rest)
+    wanted = [item.key for item in prepared.desired.objects]
+    context = occupy(prune_context(wanted, prepared.observed, prepared.policy), (action.key for action in kept))
+    graph = build_graph(actions, prepared.inventory.keys).reversed()
+    return (*_execute(work, actions, graph, Pruner(work, context).carry_out), *rest)
+
+
+def _execute(
+    work: Work, actions: tuple[Action, ...], graph: Graph, carry_out: Callable[[Action], Outcome]
+) -> tuple[Outcome, ...]:
+    return execute(actions, graph, carry_out, pool=work.pool, width=PARALLEL_WRITES, deadline=work.deadline)
+
+
+def _settle(prepared: _Prepared, memory: Memory) -> None:
+    """Remember which objects were compared in full and found equal, so that the next plan need not compare them."""
+    digests = {item.key: item.digest for item in prepared.desired.objects}
+    for key in memory.settled.keys() - digests.keys():
+        del memory.settled[key]
+    for action in prepared.plan.of(ActionType.UNCHANGED):
+        if action.live is not None:
+            version = action.live["metadata"]["resourceVersion"]
+            memory.settled[action.key] = Settled(digests[action.key], version, live_digest(action.live))
+
+
+def _foregone(action: Action) -> Outcome:
+    """The outcome of an action that asks for no request; the object itself is let go, as most are of this sort."""
+    if action.blocking:
+        return Outcome(action, OutcomeStatus.FAILED, action.message, action.reason)
+    return Outcome(replace(action, live=None), OutcomeStatus.DONE)

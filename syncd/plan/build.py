@@ -1,0 +1,71 @@
+"""The whole plan on one screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from syncd.model import ActionType, ObjectKey, Plan
+from syncd.plan.guards import PruneContext
+from syncd.plan.guards.contents import CONTAINERS
+from syncd.plan.objects import plan_object
+from syncd.plan.prune import hold, plan_prunes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from syncd.model import Action
+    from syncd.plan.desired import DesiredSet
+    from syncd.plan.settings import Observation, Policy
+
+
+def build(desired: DesiredSet, observed: Observation, policy: Policy) -> Plan:
+    """Decide what happens to every object, desired or formerly applied."""
+    wanted = {item.key for item in desired.objects}
+    candidates = observed.inventory.keys - wanted - _meant_by(desired.unknown, observed.inventory.keys)
+    held = hold(
+        candidates,
+        len(observed.inventory.keys),
+        rendered=len(desired.objects) + len(desired.unknown),
+        policy=policy.prune,
+        damage=observed.inventory.damage,
+    )
+    context = prune_context(wanted, observed, policy)
+    members = {key for key in candidates if key.group_kind not in CONTAINERS}
+    member_prunes = plan_prunes(members, observed, context, held=held)
+    context = occupy(context, (action.key for action in member_prunes if action.type is ActionType.KEEP))
+    actions = (
+        *(plan_object(item, observed, policy) for item in desired.objects),
+        *desired.unknown,
+        *member_prunes,
+        *plan_prunes(candidates - members, observed, context, held=held),
+    )
+    return Plan(tuple(sorted(actions, key=lambda action: action.key)), prune_held=held.message if held else "")
+
+
+def prune_context(wanted: Iterable[ObjectKey], observed: Observation, policy: Policy) -> PruneContext:
+    """What the guards need to know, given what Git wants."""
+    wanted = tuple(wanted)
+    context = PruneContext(
+        owner=policy.owner,
+        home=observed.inventory.namespace,
+        desired_uids=frozenset(observed.live[key].uid for key in wanted if key in observed.live),
+        contents=observed.contents,
+    )
+    return occupy(context, wanted)
+
+
+def occupy(context: PruneContext, keys: Iterable[ObjectKey]) -> PruneContext:
+    """The context with more objects that stay, and so need their namespaces and their kinds."""
+    keys = tuple(keys)
+    return replace(
+        context,
+        occupied=context.occupied | {key.namespace for key in keys if key.namespace},
+        used_kinds=context.used_kinds | {key.group_kind for key in keys},
+    )
+
+
+def _meant_by(skips: Iterable[Action], inventory: Iterable[ObjectKey]) -> set[ObjectKey]:
+    """Listed objects that a manifest of an unknown kind may mean: without a scope its namespace is not known."""
+    names = {(skip.key.group, skip.key.kind, skip.key.name) for skip in skips}
+    return {key for key in inventory if (key.group, key.kind, key.name) in names}

@@ -1,0 +1,148 @@
+"""From rendered manifests to desired objects: namespaces filled in, keys final, doubles refused."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import orjson
+
+from syncd.inventory import names
+from syncd.model import Action, ActionType, GroupKind, InvalidInputError, JSONObject, Manifest
+from syncd.plan.settings import Desired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from syncd.spec import Target
+
+_VOLATILE_METADATA = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""What the server alone writes. In a manifest it is a leftover of an export, and would break later applies."""
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredSet:
+    """All that Git wants, sorted out.
+
+    Attributes:
+        objects: What can be planned.
+        unknown: Manifests whose kind the cluster does not serve, as skip actions.
+    """
+
+    objects: tuple[Desired, ...]
+    unknown: tuple[Action, ...]
+
+
+def resolve(
+    manifests: Sequence[Manifest],
+    *,
+    namespaced: Callable[[str, GroupKind], bool | None],
+    target: Target,
+) -> DesiredSet:
+    """Fill in namespaces for namespaced kinds, and give every object its final key.
+
+    Args:
+        manifests: What a renderer gave.
+        namespaced: Tells for an apiVersion and kind whether its objects live in namespaces; None when the cluster does
+            not serve that version of the kind.
+        target: Where objects go that name no namespace.
+
+    Raises:
+        InvalidInputError: Two manifests mean one object, or a manifest brings its own apply-config object.
+    """
+    crd_scopes = dict(_scopes(manifests))
+    objects: list[Desired] = []
+    unknown: list[Action] = []
+    for manifest in manifests:
+        _refuse_apply_config(manifest)
+        scope = namespaced(manifest.api_version, manifest.key.group_kind)
+        if scope is None:
+            scope = crd_scopes.get((manifest.api_version, manifest.key.kind))
+        if scope is None:
+            unknown.append(_unknown_kind(manifest))
+            continue
+        placed = _place(manifest, namespaced=scope, default=target.namespace or "default")
+        objects.append(Desired(placed, digest(placed.body)))
+    refuse_doubles(item.manifest for item in objects)
+    return DesiredSet(tuple(objects), tuple(unknown))
+
+
+def refuse_doubles(manifests: Iterable[Manifest]) -> None:
+    """Refuse two manifests with one key: the one that came last would win by accident.
+
+    Raises:
+        InvalidInputError: Names the key and both places.
+    """
+    seen: dict[object, Manifest] = {}
+    for manifest in manifests:
+        first = seen.setdefault(manifest.key, manifest)
+        if first is not manifest:
+            raise InvalidInputError(
+                f"{manifest.key.display()} is already defined in {first.origin}; keep one of the two", manifest.origin
+            )
+
+
+def digest(document: JSONObject) -> bytes:
+    """A hash of a JSON value that does not depend on the order of its keys."""
+    return hashlib.blake2b(orjson.dumps(document, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def live_digest(live: JSONObject) -> bytes:
+    """A hash of a live object without its status and without what the server writes by itself."""
+    metadata = {key: value for key, value in live["metadata"].items() if key not in _VOLATILE_METADATA}
+    body = {key: value for key, value in live.items() if key != "status"}
+    return digest({**body, "metadata": metadata})
+
+
+def _scopes(manifests: Sequence[Manifest]) -> Iterable[tuple[tuple[str, str], bool]]:
+    """The scopes that CustomResourceDefinitions among the manifests promise, by apiVersion and kind."""
+    for manifest in manifests:
+        if manifest.key.group_kind != GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"):
+            continue
+        spec = manifest.body.get("spec") or {}
+        for version in spec.get("versions") or ():
+            api_version = f"{spec.get('group', '')}/{version.get('name', '')}"
+            kind = (spec.get("names") or {}).get("kind", "")
+            yield (api_version, kind), spec.get("scope") == "Namespaced"
+
+
+def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
+    """The manifest with its namespace as the server will have it, and without what only the server writes."""
+    namespace = (manifest.key.namespace or default) if namespaced else ""
+    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in _VOLATILE_METADATA}
+    metadata.pop("namespace", None)
+    if namespace:
+        metadata["namespace"] = namespace
+    body = {key: value for key, value in manifest.body.items() if key != "status"}
+    return replace(manifest, key=manifest.key._replace(namespace=namespace), body={**body, "metadata": metadata})
+
+
+def _refuse_apply_config(manifest: Manifest) -> None:
+    labels = manifest.body["metadata"].get("labels") or {}
+    if labels.get(names.APPLY_CFG_LABEL) == "true":
+        raise InvalidInputError(
+            f"{manifest.key.display()} is an apply-config object; syncd keeps its own, so leave this one out",
+            manifest.origin,
+        )
+
+
+def _unknown_kind(manifest: Manifest) -> Action:
+    return Action(
+        ActionType.SKIP,
+        manifest.key,
+        reason="UnknownKind",
+        message=f"{manifest.origin}: the cluster does not serve {manifest.key.kind} in {manifest.api_version}; "
+        "install its CustomResourceDefinition, or correct apiVersion and kind",
+        manifest=manifest,
+        blocking=True,
+    )

@@ -1,0 +1,47 @@
+"""What a guard is told, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from syncd.inventory import Owner
+    from syncd.model import GroupKind, ObjectKey
+
+
+class Keep(NamedTuple):
+    """An objection: the object stays."""
+
+    reason: str
+    """A CamelCase word for metrics and status."""
+    message: str
+    """Why, in a sentence."""
+    release: bool = False
+    """Whether the object is given up for good, so that its key leaves the inventory."""
+    unmark: bool = False
+    """Whether the owner's marks are taken off it as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneContext:
+    """What guards need to know besides the object.
+
+    Attributes:
+        owner: Whose inventory the object is in.
+        home: The namespace that holds the apply-config object.
+        desired_uids: The uids of live objects that Git wants, under whatever key.
+        occupied: Namespaces that some object lives in which Git wants, or which was kept.
+        used_kinds: Kinds of which there is such an object.
+        contents: For a Namespace or CustomResourceDefinition that left Git: what it holds that is not this Sync's, in
+            words; "" if it holds nothing of that sort. One that is not named here was not looked into.
+    """
+
+    owner: Owner
+    home: str
+    desired_uids: frozenset[str] = frozenset()
+    occupied: frozenset[str] = frozenset()
+    used_kinds: frozenset[GroupKind] = frozenset()
+    contents: Mapping[ObjectKey, str] = field(default_factory=dict)

@@ -1,0 +1,200 @@
+"""What happens to one object that Git wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from syncd.inventory import Ownership
+from syncd.inventory.ownership import controller, named_owner
+from syncd.merge import engine, last_applied
+from syncd.model import (
+    Action,
+    ActionType,
+    Drift,
+    DriftReason,
+    FieldChange,
+    JSONObject,
+    Manifest,
+    SyncdError,
+    Write,
+)
+from syncd.plan import drift
+from syncd.plan.annotations import MUTATION, annotation
+from syncd.plan.desired import live_digest
+from syncd.plan.ignore import give_way, ignored_paths
+from syncd.plan.mask import mask_changes
+from syncd.plan.settings import Settled
+
+if TYPE_CHECKING:
+    from syncd.plan.settings import Desired, Live, Observation, Policy
+
+
+def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Action:
+    """Decide on one desired object from what was observed of the cluster."""
+    unreadable = observed.unreadable.get(desired.key.group_kind)
+    if unreadable is not None:
+        return _blocked(desired.manifest, "Unreadable", unreadable)
+    live = observed.live.get(desired.key)
+    if live is None:
+        return _create(desired, observed, policy)
+    settled = observed.settled.get(desired.key)
+    if settled and settled.desired == desired.digest and settled.resource_version == live.resource_version:
+        return _unchanged(desired.manifest)
+    return plan_existing(desired, live.parse(), observed, policy)
+
+
+def plan_existing(desired: Desired, live: JSONObject, observed: Observation, policy: Policy) -> Action:
+    """Decide on a desired object from a fresh read of the live one."""
+    manifest = desired.manifest
+    refusal = _refusal(manifest, live, policy)
+    if refusal:
+        return refusal
+    if "ignore" in (annotation(manifest.body, MUTATION), annotation(live, MUTATION)):
+        return replace(_unchanged(manifest), type=ActionType.SKIP, reason="MutationIgnored", live=live)
+    if _settled_apart_from_status(desired, live, observed.settled.get(desired.key)):
+        return replace(_unchanged(manifest), live=live)
+    try:
+        return _merge(desired, live, observed, policy)
+    except SyncdError as error:
+        return _blocked(manifest, error.reason, f"{manifest.origin}: {error}", live)
+
+
+def creation(manifest: Manifest, policy: Policy) -> Write:
+    """The request that makes the object, with the owner's marks and the last-applied configuration."""
+    return engine.create(_modified(manifest.body, policy))
+
+
+def _create(desired: Desired, observed: Observation, policy: Policy) -> Action:
+    manifest = desired.manifest
+    was_applied = observed.inventory.finished and desired.key in observed.inventory.keys
+    if not was_applied:
+        message = "it is in Git and not in the cluster"
+        return Action(
+            ActionType.CREATE, manifest.key, "New", message, write=creation(manifest, policy), manifest=manifest
+        )
+    missing = Drift(DriftReason.MISSING)
+    if policy.drift.action == "Report":
+        return _reported(manifest, missing, None)
+    message = "somebody deleted it, or took its owner's label away"
+    return Action(
+        ActionType.CREATE,
+        manifest.key,
+        "Missing",
+        message,
+        write=creation(manifest, policy),
+        manifest=manifest,
+        drift=missing,
+    )
+
+
+def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Policy) -> Action:
+    """Merge what Git says into live, and name the difference if there is one."""
+    manifest = desired.manifest
+    modified = _modified(manifest.body, policy)
+    original = last_applied.read(live)
+    ignored = ignored_paths(policy.drift.ignore, manifest.key)
+    merged = engine.merge(
+        original=original and give_way(original, live, ignored),
+        modified=give_way(modified, live, ignored),
+        live=live,
+        schema=policy.schema_for(manifest.api_version, manifest.key.kind),
+    )
+    if merged.write is None:
+        return replace(_unchanged(manifest), live=live)
+    changes = mask_changes(manifest.key.group_kind, merged.changes)
+    found = _drift(live, modified, changes, policy.owner.judge(live), listed=desired.key in observed.inventory.keys)
+    if found and policy.drift.action == "Report":
+        return replace(_reported(manifest, found, live), changes=changes)
+    reason, message = _why(live, policy, found, original)
+    return Action(
+        ActionType.UPDATE,
+        manifest.key,
+        reason,
+        message,
+        changes=changes,
+        write=merged.write,
+        manifest=manifest,
+        drift=found,
+        live=live,
+    )
+
+
+def _modified(body: JSONObject, policy: Policy) -> JSONObject:
+    return policy.owner.mark(last_applied.stamp(body))
+
+
+def _refusal(manifest: Manifest, live: JSONObject, policy: Policy) -> Action | None:
+    """Why an existing object is not ours to change, if it is not."""
+    if live["metadata"].get("deletionTimestamp"):
+        message = "it is being deleted; it will be created again once it is gone"
+        return _blocked(manifest, "Terminating", message, live)
+    owner = policy.owner.judge(live)
+    if owner is Ownership.OTHER:
+        message = (
+            f"{manifest.origin}: {manifest.key.display()} belongs to {named_owner(live)}, so {policy.owner.sync} "
+            "leaves it alone; remove it from one of the two"
+        )
+        return _blocked(manifest, "OwnedByOther", message, live)
+    made_by = controller(live)
+    if owner is Ownership.NOBODY and made_by:
+        message = f"{manifest.origin}: {manifest.key.display()} is made and controlled by {made_by}"
+        return _blocked(manifest, "ControlledByOther", message, live)
+    return None
+
+
+def _settled_apart_from_status(desired: Desired, live: JSONObject, settled: Settled | None) -> bool:
+    return settled is not None and settled.desired == desired.digest and settled.live == live_digest(live)
+
+
+def _drift(
+    live: JSONObject, modified: JSONObject, changes: tuple[FieldChange, ...], owner: Ownership, *, listed: bool
+) -> Drift | None:
+    """The drift in a difference; None if Git changed, or the object was never ours."""
+    if owner is Ownership.FORMERLY_OURS or not last_applied.same(live, modified):
+        return None
+    if owner is Ownership.NOBODY:
+        return Drift(DriftReason.OWNER_LOST, changes) if listed else None
+    return drift.describe(live, changes)
+
+
+def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONObject | None) -> tuple[str, str]:
+    if found and found.reason is DriftReason.OWNER_LOST:
+        return "OwnerLost", "somebody took its owner's marks away"
+    if found:
+        by = f" by {found.manager}" if found.manager else ""
+        return "Drift", f"it was changed in the cluster{by}"
+    owner = policy.owner.judge(live)
+    if owner is Ownership.NOBODY:
+        how = "was applied by kubectl" if original is not None else "was there already"
+        return "Adopted", f"it {how} and had no owner"
+    if owner is Ownership.FORMERLY_OURS:
+        return "Reclaimed", "its apply-config object was made anew"
+    return "Changed", "it was changed in Git"
+
+
+def _unchanged(manifest: Manifest) -> Action:
+    return Action(ActionType.UNCHANGED, manifest.key, "UpToDate", manifest=manifest)
+
+
+def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | None = None) -> Action:
+    return Action(ActionType.SKIP, manifest.key, reason, message, manifest=manifest, live=live, blocking=True)
+
+
+def _reported(manifest: Manifest, found: Drift, live: JSONObject | None) -> Action:
+    message = "it differs from Git, and the Sync's drift.action is Report"
+    return Action(
+        ActionType.SKIP,
+        manifest.key,
+        "DriftReported",
+        message,
+        manifest=manifest,
+        drift=found,
+        live=live,
+        blocking=False,
+    )
+
+
+def settle(desired: Desired, live: Live) -> Settled:
+    """Remember that this object, as it is now, needs nothing."""
+    return Settled(desired.digest, live.resource_version, live_digest(live.parse()))

@@ -1,0 +1,89 @@
+"""What a plan is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from syncd.inventory import ApplyConfig, Owner
+    from syncd.merge.schema import PatchSchema
+    from syncd.model import GroupKind, JSONObject, Manifest, ObjectKey
+    from syncd.spec import DriftPolicy, Prune
+
+
+class Live(Protocol):
+    """One object as the cluster has it, parsed only when somebody needs to look inside."""
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+
+    @property
+    def resource_version(self) -> str:
+        """Its resourceVersion."""
+
+    def parse(self) -> JSONObject:
+        """The whole object."""
+
+
+class Desired(NamedTuple):
+    """A manifest whose key is final, with the hash of its body."""
+
+    manifest: Manifest
+    digest: bytes
+
+    @property
+    def key(self) -> ObjectKey:
+        """The object's key."""
+        return self.manifest.key
+
+
+class Settled(NamedTuple):
+    """Proof that an object needs nothing: what was desired when live was found, or answered, to be equal."""
+
+    desired: bytes
+    """The digest of the manifest."""
+    resource_version: str
+    live: bytes
+    """The digest of live without what changes by itself (status and bookkeeping)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What one Sync asks of its plan.
+
+    Attributes:
+        owner: Whose marks the objects carry.
+        drift: What to do about drift, and which fields are not syncd's business.
+        prune: Whether and how much to prune.
+        schema_for: How the lists of a kind merge, by apiVersion and kind; None when nothing is known of it.
+    """
+
+    owner: Owner
+    drift: DriftPolicy
+    prune: Prune
+    schema_for: Callable[[str, str], PatchSchema | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The cluster, as far as one plan looks at it.
+
+    Attributes:
+        live: Every object that is known to be there and to carry our owner's label, or that was read singly.
+        unreadable: Kinds whose objects could not be read, with the reason: of these nothing is known.
+        gone: Kinds that the cluster certainly does not serve.
+        inventory: The apply-config object.
+        settled: Objects that were found to need nothing.
+        contents: For Namespaces and CustomResourceDefinitions that left Git: what they hold that is not this Sync's.
+    """
+
+    inventory: ApplyConfig
+    live: Mapping[ObjectKey, Live]
+    unreadable: Mapping[GroupKind, str] = field(default_factory=dict)
+    gone: frozenset[GroupKind] = frozenset()
+    settled: Mapping[ObjectKey, Settled] = field(default_factory=dict)
+    contents: Mapping[ObjectKey, str] = field(default_factory=dict)
