@@ -135,7 +135,7 @@ def test_what_selects_pods_finds_some(environment: Objects) -> None:
 def test_the_role_of_the_worker_is_for_the_promotions_of_its_environment(environment: Objects) -> None:
     (definition,) = of(environment, "CustomResourceDefinition").values()
     groups = {group for rule in of(environment, "Role")["worker"]["rules"] for group in rule["apiGroups"]}
-    (settings,) = of(environment, "ConfigMap").values()
+    (settings,) = (item for name, item in of(environment, "ConfigMap").items() if name.startswith("shop-settings-"))
     assert groups == {definition["spec"]["group"]} == {settings["data"]["PROMOTIONS_API_GROUP"]}
 
 

@@ -47,7 +47,7 @@ def test_the_architecture_page_speaks_of_every_room(room: str) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_every_exception_to_a_rule_says_which_rule_and_why(path: Path) -> None:
     exception = re.compile(r"#\s*(?:ruff:\s*)?noqa\b|#\s*type:\s*ignore\b")
-    reasoned = re.compile(r"#\s*(?:(?:ruff:\s*)?noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|type: ignore\[[\w, -]+\])\s+# \w+")
+    reasoned = re.compile(r"#\s*(?:(?:ruff:\s*)?noqa: [A-Z]+\d+(?:, ?[A-Z]+\d+)*|type: ignore\[[\w, -]+\])\s+[#-] \w+")
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if exception.search(line) and path != Path(__file__):
             assert reasoned.search(line), f"{name(path)}, line {number}: {line.strip()}"
