@@ -1,0 +1,311 @@
+"""Defaults that depend on other fields, and what registries and admission plugins fill into whole objects.
+
+Every function here changes the object it gets: :mod:`syncd.sandbox.defaulting` hands it a fresh, typed copy.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from syncd.sandbox import quantity
+from syncd.sandbox.default_services import finish_service, port_default, service_defaults
+from syncd.sandbox.pod_admission import admit_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import ServedKind
+
+_RBAC = "rbac.authorization.k8s.io"
+_MAX_INT32 = 2**31 - 1
+_MAX_POLICY = "Max"
+_SCALE_UP: JSONObject = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": _MAX_POLICY,
+    "policies": [
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+    ],
+}
+_SCALE_DOWN: JSONObject = {
+    "selectPolicy": _MAX_POLICY,
+    "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+}
+_CPU_AT_80_PERCENT: JSONObject = {
+    "type": "Resource",
+    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+}
+
+
+def _default(obj: JSONObject, field: str, value: object) -> None:
+    if obj.get(field) in (None, ""):
+        obj[field] = value
+
+
+def pull_policy(image: str) -> str:
+    """``Always`` for images of tag ``latest`` (which is also that of no tag and no digest), else ``IfNotPresent``."""
+    name, _, digest = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
+
+
+def _container(obj: JSONObject) -> None:
+    _default(obj, "imagePullPolicy", pull_policy(obj.get("image", "")))
+
+
+def _resources(obj: JSONObject) -> None:
+    """Amounts are kept to a thousandth."""
+    for field in ("limits", "requests"):
+        amounts = obj.get(field) or {}
+        obj |= {field: {name: _milli(amount) for name, amount in amounts.items()}} if amounts else {}
+
+
+def _milli(amount: str) -> str:
+    return quantity.canonical(amount, finest=quantity.MILLI)
+
+
+_VOLUME_OPTIONAL = {"name"}
+
+
+def _volume(obj: JSONObject) -> None:
+    if set(obj) <= _VOLUME_OPTIONAL:
+        obj["emptyDir"] = {}
+    image = obj.get("image")
+    if image is not None:
+        _default(image, "pullPolicy", pull_policy(image.get("reference", "")))
+
+
+def _probe(obj: JSONObject) -> None:
+    for field, value in (
+        ("timeoutSeconds", 1),
+        ("periodSeconds", 10),
+        ("successThreshold", 1),
+        ("failureThreshold", 3),
+    ):
+        if not obj.get(field):
+            obj[field] = value
+
+
+def _pod_spec(obj: JSONObject) -> None:
+    """``serviceAccount`` is the old name of ``serviceAccountName``: a server keeps both alike.
+
+    With host networking, ports are host ports.
+    """
+    account = obj.get("serviceAccountName") or obj.get("serviceAccount")
+    if account:
+        obj |= {"serviceAccountName": account, "serviceAccount": account}
+    if obj.get("hostNetwork"):
+        for container in (*(obj.get("containers") or ()), *(obj.get("initContainers") or ())):
+            for port in container.get("ports") or ():
+                if not port.get("hostPort"):
+                    port["hostPort"] = port.get("containerPort")
+
+
+def _limit_range_item(obj: JSONObject) -> None:
+    if obj.get("type") != "Container":
+        return
+    limits = (obj.get("max") or {}) | (obj.get("default") or {})
+    requests = (obj.get("min") or {}) | limits | (obj.get("defaultRequest") or {})
+    for field, amounts in (("default", limits), ("defaultRequest", requests)):
+        if amounts:
+            obj[field] = amounts
+
+
+def _deployment_strategy(obj: JSONObject) -> None:
+    if obj["type"] == "RollingUpdate":
+        rolling = obj.setdefault("rollingUpdate", {})
+        _default(rolling, "maxUnavailable", "25%")
+        _default(rolling, "maxSurge", "25%")
+
+
+def _daemon_set_strategy(obj: JSONObject) -> None:
+    if obj["type"] == "RollingUpdate":
+        rolling = obj.setdefault("rollingUpdate", {})
+        _default(rolling, "maxUnavailable", 1)
+        _default(rolling, "maxSurge", 0)
+
+
+def _stateful_set_strategy(obj: JSONObject) -> None:
+    if not obj.get("type"):
+        obj["type"] = "RollingUpdate"
+        obj.setdefault("rollingUpdate", {})
+    if obj["type"] == "RollingUpdate" and "rollingUpdate" in obj:
+        _default(obj["rollingUpdate"], "partition", 0)
+
+
+def _job_spec(obj: JSONObject) -> None:
+    if obj.get("completions") is None and obj.get("parallelism") is None:
+        obj["completions"] = 1
+    _default(obj, "parallelism", 1)
+    _default(obj, "backoffLimit", _MAX_INT32 if obj.get("backoffLimitPerIndex") is not None else 6)
+    _default(obj, "podReplacementPolicy", "Failed" if obj.get("podFailurePolicy") else "TerminatingOrFailed")
+
+
+def _job(obj: JSONObject) -> None:
+    obj["spec"].setdefault("manualSelector", False)  # of a Job alone, not of a CronJob's template
+    _take_template_labels(obj)
+
+
+def _take_template_labels(obj: JSONObject) -> None:
+    labels = (obj["spec"].get("template") or {}).get("metadata", {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+
+
+def _replication_controller(obj: JSONObject) -> None:
+    labels = (obj["spec"].get("template") or {}).get("metadata", {}).get("labels")
+    if labels:
+        _default(obj["spec"], "selector", dict(labels))
+    _take_template_labels(obj)
+
+
+def _autoscaler(obj: JSONObject) -> None:
+    if not obj.get("metrics"):
+        obj["metrics"] = [{**_CPU_AT_80_PERCENT, "resource": _copy(_CPU_AT_80_PERCENT["resource"])}]
+    behavior = obj.get("behavior")
+    if behavior is not None:
+        for field, rules in (("scaleUp", _SCALE_UP), ("scaleDown", _SCALE_DOWN)):
+            given = {name: value for name, value in (behavior.get(field) or {}).items() if value is not None}
+            behavior[field] = _copy(rules) | given
+
+
+def _copy(value: JSONObject) -> JSONObject:
+    """A copy of a default that is two levels deep."""
+    return {
+        key: dict(item) if isinstance(item, dict) else [dict(i) for i in item] if isinstance(item, list) else item
+        for key, item in value.items()
+    }
+
+
+def _network_policy(obj: JSONObject) -> None:
+    _default(obj, "policyTypes", ["Ingress", "Egress"] if obj.get("egress") else ["Ingress"])
+
+
+def _subject(obj: JSONObject) -> None:
+    if obj.get("kind") in ("User", "Group"):
+        _default(obj, "apiGroup", _RBAC)
+
+
+def _definition(obj: JSONObject) -> None:
+    names = obj["spec"]["names"]
+    kind = names.get("kind", "")
+    if kind:
+        _default(names, "singular", kind.lower())
+        _default(names, "listKind", f"{kind}List")
+    status = obj.setdefault("status", {})
+    stored = [version["name"] for version in obj["spec"].get("versions") or () if version.get("storage")]
+    if not status.get("storedVersions"):
+        status["storedVersions"] = stored[:1]
+
+
+def _secret(obj: JSONObject) -> None:
+    """``stringData`` is for writing only."""
+    texts = obj.pop("stringData", None) or {}
+    if texts:
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        obj["data"] = (obj.get("data") or {}) | encoded
+
+
+def _namespace(obj: JSONObject) -> None:
+    name = obj["metadata"].get("name")
+    if name:
+        obj["metadata"]["labels"] = (obj["metadata"].get("labels") or {}) | {"kubernetes.io/metadata.name": name}
+
+
+def _node_status(obj: JSONObject) -> None:
+    if obj.get("capacity"):
+        obj.setdefault("allocatable", dict(obj["capacity"]))
+
+
+HOOKS: dict[str, Callable[[JSONObject], None]] = {
+    "apiextensions.v1.CustomResourceDefinition": _definition,
+    "apps.v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
+    "apps.v1.DeploymentStrategy": _deployment_strategy,
+    "apps.v1.StatefulSetUpdateStrategy": _stateful_set_strategy,
+    "autoscaling.v2.HorizontalPodAutoscalerSpec": _autoscaler,
+    "batch.v1.Job": _job,
+    "batch.v1.JobSpec": _job_spec,
+    "core.v1.Container": _container,
+    "core.v1.EphemeralContainer": _container,
+    "core.v1.LimitRangeItem": _limit_range_item,
+    "core.v1.Namespace": _namespace,
+    "core.v1.NodeStatus": _node_status,
+    "core.v1.PodSpec": _pod_spec,
+    "core.v1.Probe": _probe,
+    "core.v1.ReplicationController": _replication_controller,
+    "core.v1.ResourceRequirements": _resources,
+    "core.v1.Secret": _secret,
+    "core.v1.ServicePort": port_default,
+    "core.v1.ServiceSpec": service_defaults,
+    "core.v1.Volume": _volume,
+    "networking.v1.NetworkPolicySpec": _network_policy,
+    "rbac.v1.Subject": _subject,
+}
+"""By struct; called after its plain values are filled in, and before the structs below it."""
+
+
+def finish(kind: ServedKind, obj: JSONObject) -> None:
+    """What a registry or an admission plugin adds when an object of this kind is created."""
+    finisher = _FINISHERS.get((kind.group, kind.kind))
+    if finisher is not None:
+        finisher(obj)
+
+
+def is_new(obj: JSONObject) -> bool:
+    """Whether the object is being created: the server has given it no resourceVersion yet."""
+    return not obj["metadata"].get("resourceVersion")
+
+
+def _finish_namespace(obj: JSONObject) -> None:
+    if is_new(obj):
+        obj["spec"]["finalizers"] = sorted({*(obj["spec"].get("finalizers") or ()), "kubernetes"})
+
+
+def _finish_job(obj: JSONObject) -> None:
+    """Selector and template labels that tell a Job's Pods from those of others."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    uid, name = metadata.get("uid"), metadata.get("name")
+    if spec.get("manualSelector") or not (is_new(obj) and uid and name):
+        return
+    template = spec["template"].setdefault("metadata", {})
+    own = {
+        "job-name": name,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "batch.kubernetes.io/controller-uid": uid,
+    }
+    template["labels"] = own | (template.get("labels") or {})
+    selector = spec.setdefault("selector", {})
+    own_selector = {"batch.kubernetes.io/controller-uid": uid}
+    selector["matchLabels"] = own_selector | (selector.get("matchLabels") or {})
+    _take_template_labels(obj)  # as a server does when it reads the Job back from its storage
+
+
+def _finish_claim(obj: JSONObject) -> None:
+    _add_finalizer(obj, "kubernetes.io/pvc-protection")
+
+
+def _finish_volume(obj: JSONObject) -> None:
+    _add_finalizer(obj, "kubernetes.io/pv-protection")
+
+
+def _add_finalizer(obj: JSONObject, finalizer: str) -> None:
+    finalizers = obj["metadata"].get("finalizers") or []
+    if is_new(obj) and finalizer not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
+
+
+def _finish_pod(obj: JSONObject) -> None:
+    admit_pod(obj, new=is_new(obj))
+
+
+_FINISHERS: dict[tuple[str, str], Callable[[JSONObject], None]] = {
+    ("", "Namespace"): _finish_namespace,
+    ("", "PersistentVolume"): _finish_volume,
+    ("", "PersistentVolumeClaim"): _finish_claim,
+    ("", "Pod"): _finish_pod,
+    ("", "Service"): finish_service,
+    ("batch", "Job"): _finish_job,
+}
