@@ -47,12 +47,12 @@ def encode(keys: Iterable[ObjectKey]) -> str:
 
 
 def decode(text: str) -> frozenset[ObjectKey]:
-    """Read the list; blank lines and surrounding white space do not matter, as YAML block scalars bring them.
+    """Read the list; blank lines do not matter.
 
     Raises:
         ValueError: A line is no object key.
     """
-    return frozenset(ObjectKey.parse(line.strip()) for line in text.splitlines() if line.strip())
+    return frozenset(ObjectKey.parse(line) for line in text.split("\n") if line.strip())
 
 
 def list_hash(keys: Iterable[ObjectKey]) -> str:
@@ -151,9 +151,9 @@ class ApplyConfig:
 def _readable(text: str) -> frozenset[ObjectKey]:
     """The lines that can still be read: they protect objects from being taken for foreign, and prune nothing."""
     keys = set()
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
-            keys.add(ObjectKey.parse(line.strip()))
+            keys.add(ObjectKey.parse(line))
         except ValueError:
             continue
     return frozenset(keys)

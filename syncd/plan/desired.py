@@ -121,6 +121,8 @@ def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
     namespace = (manifest.key.namespace or default) if namespaced else ""
     metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in _VOLATILE_METADATA}
     metadata.pop("namespace", None)
+    if "\n" in namespace + manifest.key.name:
+        raise InvalidInputError(f"the name {manifest.key.name!r} holds a line break", manifest.origin)
     if namespace:
         metadata["namespace"] = namespace
     body = {key: value for key, value in manifest.body.items() if key != "status"}
