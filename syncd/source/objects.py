@@ -1,0 +1,108 @@
+"""What Git's plumbing writes, read as values: trees and blobs of one bare repository."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class EntryType(StrEnum):
+    """What stands at a path."""
+
+    FILE = "file"
+    LINK = "link"
+    FOLDER = "folder"
+    SUBMODULE = "submodule"
+
+
+_TYPES = {
+    "100644": EntryType.FILE,
+    "100664": EntryType.FILE,  # written by old versions of Git
+    "100755": EntryType.FILE,
+    "120000": EntryType.LINK,
+    "040000": EntryType.FOLDER,
+    "160000": EntryType.SUBMODULE,
+}
+
+
+class Entry(NamedTuple):
+    """One path in a commit."""
+
+    path: str
+    """From the root of the repository, parts joined by ``/``. Bytes that are not UTF-8 are surrogate escapes."""
+    mode: str
+    """As Git writes it, such as ``100755``."""
+    id: str
+    size: int
+    """In bytes; 0 for folders and submodules."""
+
+    @property
+    def type(self) -> EntryType:
+        """What stands there."""
+        return _TYPES[self.mode]
+
+    @property
+    def identity(self) -> str:
+        """Equal for entries of the same content and kind, wherever they stand."""
+        return f"{self.mode} {self.id}"
+
+
+class MalformedObjectError(ValueError):
+    """Git wrote something that it never should, or a tree holds what no honest Git puts there."""
+
+
+def parse_listing(output: bytes) -> list[Entry]:
+    """Read the output of ``git ls-tree -z -l``.
+
+    Raises:
+        MalformedObjectError: A path could lead out of the repository, or a line does not have the format.
+    """
+    entries = []
+    for record in output.decode("utf-8", "surrogateescape").split("\0"):
+        if not record:
+            continue
+        attributes, tab, path = record.partition("\t")
+        fields = attributes.split()
+        if not tab or len(fields) != 4 or fields[0] not in _TYPES:
+            raise MalformedObjectError(f"git ls-tree wrote {record[:200]!r}")
+        parts = path.split("/")
+        if "" in parts or "." in parts or ".." in parts or ".git" in (part.lower() for part in parts):
+            raise MalformedObjectError(f"the tree holds a path that is not allowed: {path[:200]!r}")
+        entries.append(Entry(path, fields[0], fields[2], int(fields[3]) if fields[3] != "-" else 0))
+    return entries
+
+
+def parse_batch(output: bytes, ids: Sequence[str]) -> dict[str, bytes]:
+    """Read the output of ``git cat-file --batch`` for blobs that were asked for in this order.
+
+    Raises:
+        MalformedObjectError: A blob is missing, or the output ends early.
+    """
+    blobs: dict[str, bytes] = {}
+    at = 0
+    for wanted in ids:
+        end = output.find(b"\n", at)
+        header = output[at:end].split() if end >= 0 else []
+        if len(header) != 3 or header[0].decode("ascii", "replace") != wanted or header[1] != b"blob":
+            raise MalformedObjectError(f"git cat-file has no blob {wanted}")
+        size = int(header[2])
+        start = end + 1
+        data = output[start : start + size]
+        if len(data) != size or output[start + size : start + size + 1] != b"\n":
+            raise MalformedObjectError(f"git cat-file ended within blob {wanted}")
+        blobs[wanted] = data
+        at = start + size + 1
+    return blobs
+
+
+def parse_refs(output: bytes) -> dict[str, str]:
+    """Read the output of ``git ls-remote``: the names of refs, and what each points to."""
+    refs = {}
+    for line in output.decode("utf-8", "surrogateescape").splitlines():
+        commit, tab, name = line.partition("\t")
+        if tab:
+            refs[name] = commit
+    return refs

@@ -1,0 +1,133 @@
+"""The repositories that Syncs follow: from what a Sync names to a revision, and from a revision to its files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from syncd.model import Revision
+from syncd.source import refs
+from syncd.source.command import GitRunner
+from syncd.source.errors import MirrorDamagedError
+from syncd.source.inputs import Inputs, scan, still_hold
+from syncd.source.mirror import Mirror, StaleAdvertisementError
+from syncd.source.refs import Target
+from syncd.source.snapshot import Snapshot
+from syncd.source.tree import Limits, Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syncd.spec import GitSource
+
+_INPUTS_KEPT: Final = 10_000
+
+
+class Repositories:
+    """Local mirrors of every repository that a Sync follows, one for each URL.
+
+    Safe to use from many threads, and beside other processes that use the same folder.
+
+    Args:
+        directory: Where the mirrors are kept; a cache, which may be deleted while nobody uses it.
+        stop: Set on shutdown: everything in hand ends at once, with an error.
+        limits: How much one Sync may read.
+    """
+
+    def __init__(self, directory: Path, *, stop: threading.Event | None = None, limits: Limits = Limits()) -> None:  # noqa: B008 - Limits is immutable
+        self._directory = directory
+        self._runner = GitRunner(directory, stop)
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._mirrors: dict[str, Mirror] = {}
+        self._inputs: OrderedDict[tuple[str, str], Inputs] = OrderedDict()
+
+    def resolve(self, git: GitSource, path: str, *, deadline: float, max_age: float = 0.0) -> Revision:
+        """Find the commit that a Sync is to follow now, and have it in the mirror.
+
+        Asks the server with ``ls-remote`` (not at all for a commit that is there), fetches only a commit that is
+        missing, and reads a little of the mirror to tell whether anything changed that matters to the path.
+
+        Args:
+            git: The repository and what to follow in it.
+            path: The Sync's path.
+            deadline: On ``time.monotonic()``'s clock.
+            max_age: How old, in seconds, an answer of the server may be that was asked for on behalf of another Sync.
+                With 0, a push that was over before the call is always seen.
+
+        Raises:
+            SourceError: One of its subclasses tells what is wrong with the repository, the ref or the path.
+            InvalidInputError: The path leads out of the repository, or the version range is none.
+        """
+        asked_at = time.monotonic()
+        mirror = self._mirror(git.url)
+        commit = self._commit(mirror, git, asked_at - max_age, deadline)
+        try:
+            inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
+        except MirrorDamagedError:
+            self._ensure(mirror, commit, deadline)
+            inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
+        return Revision(str(git.ref), commit, inputs.identity)
+
+    def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float) -> Tree:
+        """The files that a Sync reads in a revision; nothing is read before somebody asks the tree.
+
+        Args:
+            git: The repository.
+            revision: What :meth:`resolve` returned, now or in an earlier life; its commit is fetched if it is missing.
+            path: The Sync's path.
+            deadline: For everything that is read of the tree, on ``time.monotonic()``'s clock.
+
+        Raises:
+            SourceError: One of its subclasses tells what is wrong with the repository, the commit or the path.
+        """
+        mirror = self._mirror(git.url)
+        self._ensure(mirror, revision.commit, deadline)
+        snapshot = Snapshot(mirror, revision.commit, deadline)
+        return Tree(snapshot, self._inputs_of(snapshot, path), self._limits)
+
+    def _mirror(self, url: str) -> Mirror:
+        with self._lock:
+            if url not in self._mirrors:
+                self._mirrors[url] = Mirror(self._directory, url, self._runner)
+            return self._mirrors[url]
+
+    def _commit(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:
+        if git.ref.commit is not None:
+            self._ensure(mirror, git.ref.commit, deadline)
+            return git.ref.commit
+        with mirror.exclusive(deadline):
+            try:
+                return _newest(mirror, git, newer_than, deadline)
+            except StaleAdvertisementError:
+                mirror.forget_advertised()
+                return _newest(mirror, git, newer_than, deadline)
+
+    def _ensure(self, mirror: Mirror, commit: str, deadline: float) -> None:
+        """Have a commit that need not be the newest."""
+        if not mirror.is_ready(commit):
+            with mirror.exclusive(deadline):
+                mirror.fetch(Target("", commit), deadline)
+
+    def _inputs_of(self, snapshot: Snapshot, path: str) -> Inputs:
+        """The inputs in this commit: those found before, if all of them are still the same."""
+        key = (snapshot.mirror.name, path)
+        with self._lock:
+            known = self._inputs.get(key)
+        if known is None or not still_hold(known, snapshot):
+            known = scan(snapshot, path)
+        with self._lock:
+            self._inputs[key] = known
+            self._inputs.move_to_end(key)
+            while len(self._inputs) > _INPUTS_KEPT:
+                self._inputs.popitem(last=False)
+        return known
+
+
+def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:
+    advertised = mirror.advertised(refs.patterns(git.ref), newer_than=newer_than, deadline=deadline)
+    target = refs.choose(mirror.url, git.ref, advertised)
+    mirror.fetch(target, deadline)
+    return target.commit

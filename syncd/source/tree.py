@@ -1,0 +1,159 @@
+"""What a Sync reads of one commit: files by path, within limits, and never from outside of the repository."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from syncd.model import Origin
+from syncd.source.errors import LimitExceededError, UnsupportedContentError
+from syncd.source.objects import Entry, EntryType
+from syncd.source.snapshot import LeavesRepositoryError, Snapshot, is_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from syncd.source.inputs import Inputs
+
+_LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+_EXECUTABLE: Final = "100755"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one Sync may read of a repository. Generous for manifests, far below what would hurt the daemon."""
+
+    files: int = 20_000
+    file_bytes: int = 16 << 20
+    total_bytes: int = 256 << 20
+
+
+class Tree:
+    """The inputs of one Sync in one commit. Nothing is read before somebody asks. Not for several threads at once.
+
+    Attributes:
+        source: The repository's URL as it may be shown; what errors and origins call it.
+        inputs: The Sync's folder, and everything that its manifests can depend on.
+    """
+
+    def __init__(self, snapshot: Snapshot, inputs: Inputs, limits: Limits) -> None:
+        self._snapshot = snapshot
+        self._limits = limits
+        self.source = snapshot.mirror.url
+        self.inputs = inputs
+
+    @property
+    def folder(self) -> str:
+        """The Sync's folder from the root of the repository, links followed."""
+        return self.inputs.folder
+
+    @property
+    def identity(self) -> str:
+        """Equal for trees that say the same thing: the ``tree`` of the revision."""
+        return self.inputs.identity
+
+    @cached_property
+    def entries(self) -> Mapping[str, Entry]:
+        """Everything in the inputs by its path from the root of the repository, sorted."""
+        found: dict[str, Entry] = {}
+        for part in self.inputs.parts:
+            entry = self._snapshot.entry(part.path)
+            if entry is None:
+                continue
+            found[entry.path] = entry
+            if entry.type is EntryType.FOLDER:
+                found.update({below.path: below for below in self._snapshot.below(entry.path)})
+        return dict(sorted(found.items()))
+
+    def below(self, folder: str) -> list[Entry]:
+        """Everything in the inputs below a folder, sorted by path."""
+        return [entry for path, entry in self.entries.items() if is_below(path, folder)]
+
+    def origin(self, path: str) -> Origin:
+        """The origin of a file."""
+        return Origin(self.source, path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+
+    def follow(self, path: str) -> Entry | None:
+        """What stands at a path from the root of the repository when links are followed; None if nothing does.
+
+        Raises:
+            UnsupportedContentError: The path or a link leads out of the repository.
+        """
+        try:
+            return self._snapshot.follow(path)
+        except LeavesRepositoryError as error:
+            raise UnsupportedContentError(str(error), self.origin(path)) from None
+
+    def read(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The contents of files, links followed, by the paths that were asked for.
+
+        Raises:
+            UnsupportedContentError: One is a submodule, a folder, or in Git LFS, or a link that leads nowhere.
+            LimitExceededError: One, or all together, are larger than allowed.
+        """
+        entries = {path: self._file(path) for path in paths}
+        self._check_size(entries.values())
+        contents = self._snapshot.read(entries.values())
+        found = {path: contents[entry.path] for path, entry in entries.items()}
+        for path, data in found.items():
+            if data.startswith(_LFS_POINTER):
+                raise UnsupportedContentError(
+                    "its content is in Git LFS, which syncd does not fetch", self.origin(path)
+                )
+        return found
+
+    def materialise(self, directory: Path, paths: Iterable[str]) -> None:
+        """Write files and links to disk, at their paths from the root of the repository.
+
+        Args:
+            directory: Empty, and nobody else's.
+            paths: Files and links among :attr:`entries`.
+
+        Raises:
+            UnsupportedContentError: One is a submodule or in Git LFS, or a link leads out of the repository.
+            LimitExceededError: One, or all together, are larger than allowed.
+        """
+        entries = [self.entries[path] for path in paths]
+        links = [entry for entry in entries if entry.type is EntryType.LINK]
+        for link in links:
+            self.follow(link.path)
+        targets = self._snapshot.read(links)
+        contents = self.read(entry.path for entry in entries if entry.type is not EntryType.LINK)
+        for entry in entries:
+            place = directory / entry.path  # surrogate escapes are how Python writes such names to disk
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if entry.type is EntryType.LINK:
+                place.symlink_to(os.fsdecode(targets[entry.path]))
+            else:
+                place.write_bytes(contents[entry.path])
+                place.chmod(0o700 if entry.mode == _EXECUTABLE else 0o600)
+
+    def _file(self, path: str) -> Entry:
+        entry = self.follow(path)
+        if entry is not None and entry.type is EntryType.FILE:
+            return entry
+        if entry is None:
+            problem = "it is a link that leads to nothing" if self._snapshot.entry(path) else "there is no such file"
+        elif entry.type is EntryType.SUBMODULE:
+            problem = "it is a submodule, which syncd does not fetch; name its repository in a Sync of its own"
+        else:
+            problem = f"it is a {entry.type}, not a file"
+        raise UnsupportedContentError(problem, self.origin(path))
+
+    def _check_size(self, entries: Iterable[Entry]) -> None:
+        files = list(entries)
+        limits = self._limits
+        for entry in files:
+            if entry.size > limits.file_bytes:
+                problem = f"it has {entry.size} bytes, and syncd reads files of up to {limits.file_bytes} bytes"
+                raise LimitExceededError(f"{problem}; leave it out with .syncdignore", self.origin(entry.path))
+        total = sum(entry.size for entry in files)
+        if len(files) > limits.files or total > limits.total_bytes:
+            raise LimitExceededError(
+                f"there are {len(files)} files with {total} bytes to read, and syncd reads up to {limits.files} files "
+                f"and {limits.total_bytes} bytes for one Sync; leave some out with .syncdignore",
+                self.origin(self.folder),
+            )
