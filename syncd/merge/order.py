@@ -75,11 +75,13 @@ def key_of(item: JSONValue, merge_key: str) -> tuple[type, Hashable]:
     """What identifies an item: its merge key, or itself when there is no merge key.
 
     Raises:
-        MergeKeyError: The item has no such key, or its value is a map or list.
-        ElementTypeError: The item is no map although there is a merge key.
+        MergeKeyError: The item has no such key.
+        ElementTypeError: The item is no map although there is a merge key, or the other way round.
     """
     if not merge_key:
-        return token(item)
+        if type(item) in (dict, list):
+            raise ElementTypeError("a list whose items are no scalars needs a merge key to be put in order")
+        return type(item), item
     if not isinstance(item, dict):
         raise ElementTypeError("an item of a list with a merge key is no map")
     if merge_key not in item:
