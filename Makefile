@@ -15,7 +15,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	@echo "Installing syncd into $(VENV) (only the first time; some 20 seconds)"
+	@echo "Installing syncd into $(VENV) (only the first time; about half a minute)"
 	@$(PIP_INSTALL) -e '.[demo]'
 	@touch $@
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["tests.controlplane.fixtures"]
+
 REPOSITORY = Path(__file__).parents[1]
 
 
