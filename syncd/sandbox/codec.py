@@ -19,6 +19,8 @@ from syncd.sandbox import quantity
 from syncd.sandbox.errors import StatusError, bad_request
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syncd.model import JSONObject, JSONValue
     from syncd.sandbox.kinds import ServedKind
 
@@ -145,6 +147,20 @@ def decode(kind: ServedKind, obj: JSONObject) -> Decoded:
     return Decoded(value, tuple(reader.unknown))
 
 
+def decode_metadata(kind: ServedKind, obj: JSONObject) -> Decoded:
+    """Read the metadata of an object of any kind as the server does, and leave the rest.
+
+    Raises:
+        StatusError: 400: a field of it has the wrong type.
+    """
+    reader = _Reader(("metadata",))
+    try:
+        metadata = reader.struct(struct("meta.v1.ObjectMeta"), obj.get("metadata"))
+    except _WrongTypeError as error:
+        raise cannot_be_handled(kind, str(error)) from None
+    return Decoded(obj | {"metadata": metadata}, tuple(reader.unknown))
+
+
 def cannot_be_handled(kind: ServedKind, why: str) -> StatusError:
     """400: the body cannot be read as this kind."""
     return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
@@ -157,10 +173,10 @@ class _WrongTypeError(Exception):
 class _Reader:
     """One walk through one object; knows where it is, for messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: Sequence[str] = ()) -> None:
         self.unknown: list[str] = []
-        self._path: list[str] = []
-        self._go_path: list[str] = []
+        self._path = [f".{name}" for name in start]
+        self._go_path = list(start)
         self._in_struct = ""
 
     def struct(self, of: Struct, value: JSONObject | None) -> JSONObject:
