@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from syncd.daemon.status import DriftRecord, Listener, SyncStatus
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class StatusBoard:
     """The snapshots of all Syncs; may be read and written by any thread."""
 
-    def __init__(self, listeners: Iterable[Listener] = ()) -> None:
+    def __init__(self, listeners: Iterable[Listener] = (), *, alive: Callable[[], str] = lambda: "") -> None:
+        self._alive = alive
         self._statuses: dict[str, SyncStatus] = {}
         self._listeners = tuple(listeners)
         self._lock = threading.Lock()
@@ -27,6 +28,17 @@ class StatusBoard:
     def status(self, sync_id: str) -> SyncStatus | None:
         """A snapshot of one Sync."""
         return self._statuses.get(sync_id)
+
+    def ready(self) -> str:
+        """Empty once every Sync that is not suspended has been tried once, else which has not."""
+        for status in self.statuses():
+            if status.last_attempt is None and not status.sync.spec.suspend:
+                return f"{status.id} has not been reconciled yet"
+        return ""
+
+    def alive(self) -> str:
+        """Empty when the daemon's own loops run, else which one does not."""
+        return self._alive()
 
     def put(self, status: SyncStatus, *, reconciled: bool = False) -> None:
         """Replace a Sync's snapshot; ``reconciled`` says that it is the result of a reconcile."""

@@ -46,7 +46,7 @@ class Daemon:
         listeners: Iterable[Listener] = (),
         workers: int = DEFAULT_WORKERS,
     ) -> None:
-        self.board = StatusBoard(listeners)
+        self.board = StatusBoard(listeners, alive=self._alive)
         self._cluster = cluster
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(PARALLEL_WRITES * 2, thread_name_prefix="syncd-request")
@@ -100,6 +100,9 @@ class Daemon:
         log.info("daemon stopped", in_time=in_time)
         return in_time
 
+    def _alive(self) -> str:
+        return "" if self._scheduler.running else "the scheduler is not running"
+
     def _wake(self, sync_id: str, moment: datetime) -> None:
         try:
             self._scheduler.modify_job(sync_id, next_run_time=moment)
@@ -109,7 +112,7 @@ class Daemon:
     def _on_event(self, event: Event) -> None:
         """A watched object was changed by somebody else."""
         known = event.new or event.old
-        loop = next((loop for loop in self._loops.values() if known and loop.owner == known.apply_id), None)
+        loop = next((loop for loop in self._loops.values() if known and known.apply_id == loop.owner), None)
         if loop is None or loop.sync.spec.suspend:
             return
         if event.old and event.new and live_digest(event.old.parse()) == live_digest(event.new.parse()):

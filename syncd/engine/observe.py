@@ -6,13 +6,14 @@ from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import ApiError, NotFoundError
+from syncd.engine.kinds import REFRESH_AFTER
 from syncd.inventory import Ownership
 from syncd.plan.guards import protected
 from syncd.plan.guards.contents import CONTAINERS, CRD, defined_kind
 from syncd.plan.settings import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from syncd.cluster import ApiResources, Cluster, LiveObject, Resource
     from syncd.engine.deadline import Deadline
@@ -29,42 +30,44 @@ _COME_AND_GO = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease"})
 def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfig) -> Observation:
     """What the live cache knows of everything that the plan is about."""
     cluster = work.cluster
-    wanted_keys = {item.key for item in desired.objects}
-    keys = wanted_keys | inventory.keys
-    wanted, unreadable, gone = _kinds(cluster.discovery.resources(), desired, keys)
+    versions = {item.key: item.manifest.api_version for item in desired.objects}
+    keys = versions.keys() | inventory.keys
+    wanted, unreadable, gone = _kinds(cluster.discovery.resources(), versions, keys)
     cluster.live.want(owner.sync, wanted)
-    unreadable.update(cluster.live.wait_synced(wanted, work.deadline.at))
+    problems = cluster.live.wait_synced(wanted, work.deadline.at, work.deadline.stop)
+    if problems:
+        cluster.discovery.refresh(min_age=REFRESH_AFTER)  # a kind may have gone, and the next reconcile should know
     live: dict[ObjectKey, LiveObject] = {}
     for key in keys:
-        found = cluster.live.get(key)
+        found = cluster.live.get(key, versions.get(key, ""))
         if found is not None:
             live[key] = found
     held = {
         key: what
-        for key in inventory.keys - wanted_keys
+        for key in inventory.keys - versions.keys()
         if key.group_kind in CONTAINERS and key in live
         if (what := contents(cluster, key, live[key].parse(), owner, work.deadline)) is not None
     }
-    return Observation(inventory, live, unreadable, frozenset(gone), work.memory.settled, held)
+    return Observation(inventory, live, {**unreadable, **problems}, frozenset(gone), work.memory.settled, held)
 
 
 def _kinds(
-    resources: ApiResources, desired: DesiredSet, keys: Iterable[ObjectKey]
+    resources: ApiResources, versions: Mapping[ObjectKey, str], keys: Iterable[ObjectKey]
 ) -> tuple[list[Resource], dict[GroupKind, str], set[GroupKind]]:
     """Sort kinds into those that are served (in the version that Git writes them in), unclear, and gone."""
-    versions = {item.key.group_kind: item.manifest.api_version.rpartition("/")[2] for item in desired.objects}
+    asked = {(versions.get(key, ""), key.group_kind) for key in keys}
     served: list[Resource] = []
     unclear: dict[GroupKind, str] = {}
     gone: set[GroupKind] = set()
-    for kind in sorted({key.group_kind for key in keys}):
-        resource = resources.find_version(kind.group, versions[kind], kind.kind) if kind in versions else None
-        resource = resource or resources.find(kind)
+    for api_version, kind in sorted(asked):
+        version = api_version.rpartition("/")[2]
+        resource = resources.find_version(kind.group, version, kind.kind) if version else resources.find(kind)
         if resource is not None:
             served.append(resource)
         elif not resources.complete:
             failed = ", ".join(resources.failed)
             unclear[kind] = f"whether {kind} is served is not known: discovery failed for {failed}"
-        else:
+        elif not resources.find(kind):
             gone.add(kind)
     return served, unclear, gone
 

@@ -136,7 +136,8 @@ class Reconciler:
         memory = work.memory
         manifests = self._sources.manifests(work.sync, work.revision, work.deadline)
         resources = self._cluster.discovery.resources()
-        if memory.desired is None or memory.manifests is not manifests or memory.discovery is not resources:
+        known = memory.manifests is manifests and memory.discovery is resources
+        if memory.desired is None or memory.desired.unknown or not known:
             memory.desired = resolve(manifests, namespaced=self._namespaced, target=work.sync.spec.target)
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
         return memory.desired

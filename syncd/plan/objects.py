@@ -151,11 +151,17 @@ def _drift(
     live: JSONObject, modified: JSONObject, changes: tuple[FieldChange, ...], owner: Ownership, *, listed: bool
 ) -> Drift | None:
     """The drift in a difference; None if Git changed, or the object was never ours."""
-    if owner is Ownership.FORMERLY_OURS or not last_applied.same(live, modified):
+    if owner is Ownership.FORMERLY_OURS or not _same_manifest(live, modified):
         return None
     if owner is Ownership.NOBODY:
         return Drift(DriftReason.OWNER_LOST, changes) if listed else None
     return drift.describe(live, changes)
+
+
+def _same_manifest(live: JSONObject, modified: JSONObject) -> bool:
+    """Whether live was last applied from this very manifest, so that any difference is somebody else's doing."""
+    remembered = annotation(live, last_applied.ANNOTATION)
+    return bool(remembered) and remembered == annotation(modified, last_applied.ANNOTATION)
 
 
 def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONObject | None) -> tuple[str, str]:
