@@ -25,6 +25,7 @@ class StatusError(SyncdError):
         code: The HTTP status.
         status_reason: The Status's ``reason``, such as ``NotFound``.
         details: The Status's ``details``; may be empty.
+        continue_token: What the client may go on with; "" but for a list that expired.
     """
 
     reason: ClassVar[str] = "Refused"
@@ -33,6 +34,7 @@ class StatusError(SyncdError):
         self.code = code
         self.status_reason = status_reason
         self.details = details or {}
+        self.continue_token = ""
         super().__init__(message)
 
     def status(self) -> JSONObject:
@@ -40,7 +42,7 @@ class StatusError(SyncdError):
         status: JSONObject = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continue_token} if self.continue_token else {},
             "status": "Failure",
             "message": str(self),
             "reason": self.status_reason,
@@ -117,9 +119,9 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
-def unprocessable(message: str) -> StatusError:
-    """422: a patch cannot be applied."""
-    return StatusError(422, "Invalid", message)
+def unprocessable() -> StatusError:
+    """422: a JSON patch does not fit the object."""
+    return StatusError(422, "Invalid", "the server rejected our request due to an error in our request")
 
 
 def unauthorized() -> StatusError:
@@ -155,9 +157,9 @@ def unsupported_media_type(supported: Sequence[str]) -> StatusError:
     )
 
 
-def too_large(limit: int) -> StatusError:
-    """413: the body is longer than ``limit`` bytes."""
-    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+def entity_too_large(why: str) -> StatusError:
+    """413: the body is too long."""
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {why}")
 
 
 def expired(message: str) -> StatusError:
@@ -173,3 +175,75 @@ def too_old(asked: int, oldest: int) -> StatusError:
 def internal(message: str) -> StatusError:
     """500: the sandbox has a mistake."""
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+
+
+def strict_decoding(kind: ServedKind, problems: Sequence[str]) -> StatusError:
+    """400: unknown or duplicate fields, in strict field validation."""
+    return bad_request(
+        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+        f"strict decoding error: {', '.join(problems)}"
+    )
+
+
+def invalid_list_options(problem: str) -> StatusError:
+    """422: the parameters of a list or watch contradict each other."""
+    field, _, detail = problem.partition(" is forbidden ")
+    text = f"{field.split()[0]}: Forbidden: {field} is forbidden {detail}"
+    cause = {"reason": "FieldValueForbidden", "message": text.partition(": ")[2], "field": field.split()[0]}
+    details = {"group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause]}
+    return StatusError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {text}', details)
+
+
+def invalid_delete_options(field: str, text: str) -> StatusError:
+    """422: the options of a deletion are wrong."""
+    reason = "FieldValueNotSupported" if text.startswith("Unsupported") else "FieldValueInvalid"
+    cause = {"reason": reason, "message": text, "field": field}
+    details = {"group": "meta.k8s.io", "kind": "DeleteOptions", "causes": [cause]}
+    return StatusError(422, "Invalid", f'DeleteOptions.meta.k8s.io "" is invalid: {field}: {text}', details)
+
+
+def continue_too_old(token: str) -> StatusError:
+    """410: a paged list cannot go on consistently; ``token`` goes on inconsistently."""
+    error = expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+        "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+    )
+    error.continue_token = token
+    return error
+
+
+def version_too_large(asked: int, present: int) -> StatusError:
+    """504: the state that is asked for is still to come."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {asked}, current: {present}"
+    return StatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
+
+
+def invalid_write_options(verb: str, field: str, text: str) -> StatusError:
+    """422: the parameters of a write are wrong."""
+    kind = {"create": "CreateOptions", "update": "UpdateOptions"}.get(verb, "PatchOptions")
+    word = text.partition(":")[0]
+    reason = {
+        "Forbidden": "FieldValueForbidden",
+        "Required value": "FieldValueRequired",
+        "Unsupported value": "FieldValueNotSupported",
+        "Too long": "FieldValueTooLong",
+    }.get(word, "FieldValueInvalid")
+    details = {
+        "group": "meta.k8s.io",
+        "kind": kind,
+        "causes": [{"reason": reason, "message": text, "field": field}],
+    }
+    return StatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field}: {text}', details)
+
+
+def untyped(kind: ServedKind, applied: JSONObject, problems: Sequence[str]) -> StatusError:
+    """500, as the real server has it: a configuration for server-side apply has fields that its schema does not."""
+    paths = (problem.removeprefix('unknown field "').rstrip('"') for problem in problems)
+    said = "\n".join(f".{path}: field not declared in schema" for path in paths)
+    said = f"errors:\n  {said}".replace("\n", "\n  ") if len(problems) > 1 else said
+    meta = applied.get("metadata", {})
+    who = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+    return StatusError(500, "", f"failed to create typed patch object ({who}): {said}")

@@ -15,7 +15,7 @@ A write passes through pure functions on JSON objects, none of which changes its
     crd.CustomKinds: see the protocol CustomKinds below
     controllers.start(objects: Objects) -> Controllers                (.stop() ends and joins its threads)
 
-Whatever a client of the real server would get as an error Status is raised as :class:`syncd.sandbox.errors.StatusError`.
+What a client of the real server would get as an error Status is raised as :class:`syncd.sandbox.errors.StatusError`.
 """
 
 from __future__ import annotations

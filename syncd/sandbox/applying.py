@@ -1,0 +1,109 @@
+"""Server-side apply: one manager says what it wants, and the others' fields stay theirs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from syncd.sandbox import errors, metadata, openapi, store, writing
+from syncd.sandbox.pipeline import managed_by, rfc3339
+from syncd.sandbox.writing import Written
+
+if TYPE_CHECKING:
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import ServedKind
+    from syncd.sandbox.pipeline import WriteOptions
+    from syncd.sandbox.schema import Schema
+    from syncd.sandbox.storage import Stored
+    from syncd.sandbox.store import Context, Place
+
+
+def apply(
+    context: Context, place: Place, applied: JSONObject, options: WriteOptions, *, force: bool, named: bool
+) -> Written:
+    """Apply a configuration; an object that is not there is created.
+
+    Args:
+        context: The server's objects.
+        place: What the path says.
+        applied: The configuration.
+        options: The query parameters; the manager is that of the configuration.
+        force: Whether fields that others own are taken over.
+        named: Whether the request names its field manager, as it must.
+
+    Raises:
+        StatusError: As a real server refuses it; 409 with a cause for each field that another manager owns.
+    """
+    if not named:
+        text = "Required value: is required for apply patch"
+        raise errors.invalid_write_options("patch", "fieldManager", text)
+    if applied.get("metadata", {}).get("managedFields"):
+        raise errors.bad_request("metadata.managedFields must be nil")
+    kind = place.kind
+    applied = metadata.placed(kind, _named(applied, place.name), place.namespace, place.name)
+    writing.check_type(kind, applied)
+    applied, warnings = context.pipeline.decode_sparse(kind, applied, options)
+    with context.storage.lock:
+        stored = context.storage.get(kind.stored_in, place.namespace, place.name)
+        if stored is None:
+            created = _create(context, kind, applied, options, force=force)
+            return Written(created, created=True, warnings=warnings)
+        old = store.served(kind, stored)
+        metadata.check_preconditions(kind, _with_version(applied, old), old)
+        new = _merge(context, kind, old, applied, options, force=force)
+        new, _ = context.pipeline.decode(kind, new, options)
+        new = context.pipeline.default(kind, new)
+        new = metadata.for_update(kind, new, old, options.subresource)
+        return Written(writing.store_update(context, kind, stored, new, options), warnings=warnings)
+
+
+def _create(
+    context: Context,
+    kind: ServedKind,
+    applied: JSONObject,
+    options: WriteOptions,
+    *,
+    force: bool,
+) -> Stored:
+    meta = applied["metadata"]
+    if options.subresource:
+        raise errors.not_found(kind.group_resource, meta["name"])
+    if meta.get("uid") or meta.get("resourceVersion"):
+        raise errors.conflict(kind.group_resource, meta["name"], "the object does not exist")
+    writing.check_namespace(context, kind, meta.get("namespace", ""), meta["name"])
+    new = _merge(context, kind, None, applied, options, force=force)
+    new, _ = context.pipeline.decode(kind, new, options)
+    new = metadata.for_create(kind, new, uid=context.new_uid(), now=rfc3339(context.clock()))
+    return writing.store_new(context, kind, context.pipeline.default(kind, new), options)
+
+
+def _named(applied: JSONObject, name: str) -> JSONObject:
+    """A configuration may leave its name to the path."""
+    meta = applied.get("metadata") or {}
+    return applied if meta.get("name") else applied | {"metadata": meta | {"name": name}}
+
+
+def _with_version(applied: JSONObject, old: JSONObject) -> JSONObject:
+    """A configuration without resourceVersion presumes the present one."""
+    meta = applied["metadata"]
+    version = meta.get("resourceVersion") or old["metadata"]["resourceVersion"]
+    return applied | {"metadata": meta | {"resourceVersion": version}}
+
+
+def _merge(
+    context: Context,
+    kind: ServedKind,
+    live: JSONObject | None,
+    applied: JSONObject,
+    options: WriteOptions,
+    *,
+    force: bool,
+) -> JSONObject:
+    fieldmanager: Any = importlib.import_module("syncd.sandbox.fieldmanager")
+    request = managed_by(kind, options, "Apply", context.clock())
+    schema: Schema | None = context.pipeline.custom.schema(kind) if kind.custom else openapi.built_in_schema(kind)
+    try:
+        merged: JSONObject = fieldmanager.apply(live, applied, request, force=force, schema=schema)
+    except fieldmanager.ConflictsError as error:
+        raise errors.apply_conflict(error.causes) from None
+    return merged

@@ -1,0 +1,82 @@
+"""The four patch types, each made into a function from an object's present state to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jsonpatch
+import orjson
+
+from syncd.merge import json_merge, schema, strategic
+from syncd.merge.errors import MergeError
+from syncd.sandbox import bodies, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import ServedKind
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+_MAX_OPERATIONS = 10_000
+
+
+def media_types(kind: ServedKind) -> tuple[str, ...]:
+    """The patch types that a kind accepts: strategic merge patches need Go types, which custom kinds have not."""
+    if kind.custom:
+        return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+    return (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+
+
+def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObject], JSONObject]:
+    """What a patch that is no server-side apply does to an object.
+
+    Raises:
+        StatusError: 400, the patch cannot be parsed; 415, the kind does not take its type.
+    """
+    if media_type not in media_types(kind):
+        raise errors.unsupported_media_type(media_types(kind))
+    if media_type == JSON_PATCH:
+        return _json_patcher(body)
+    patch = bodies.read_value(body)
+    if not isinstance(patch, dict):
+        raise errors.bad_request("error decoding patch: the patch is no JSON object")
+    if media_type == MERGE_PATCH:
+        return lambda obj: json_merge.apply_patch(obj, patch)
+    patch_schema = schema.bundled(kind.group, kind.version, kind.kind)
+    if patch_schema is None:
+        raise errors.internal(f"no patch schema for {kind.group_resource}")
+
+    def apply(obj: JSONObject) -> JSONObject:
+        try:
+            return strategic.apply_patch(obj, patch, patch_schema)
+        except MergeError as error:
+            raise errors.bad_request(str(error)) from None
+
+    return apply
+
+
+def _json_patcher(body: bytes) -> Callable[[JSONObject], JSONObject]:
+    operations = bodies.read_value(body)
+    try:
+        patch = jsonpatch.JsonPatch(operations)
+    except (jsonpatch.InvalidJsonPatch, TypeError) as error:
+        raise errors.bad_request(str(error)) from None
+    if len(operations) > _MAX_OPERATIONS:
+        message = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
+        raise errors.entity_too_large(message)
+
+    def apply(obj: JSONObject) -> JSONObject:
+        try:
+            patched: JSONObject = patch.apply(orjson.loads(orjson.dumps(obj)), in_place=True)
+        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError):
+            raise errors.unprocessable() from None
+        if not isinstance(patched, dict):
+            raise errors.unprocessable()
+        return patched
+
+    return apply

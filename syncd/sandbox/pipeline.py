@@ -1,0 +1,134 @@
+"""What happens to an object between a request and the storage: decode, default, manage fields, validate.
+
+One place that calls the parts, so that a controller's write and a client's write take the same way.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from syncd.sandbox import errors
+from syncd.sandbox.kinds import ManagedBy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import Cause, ServedKind
+
+MAX_ANNOTATIONS = 262144
+"""The most bytes that keys and values of an object's annotations may have together."""
+
+
+def _part(name: str) -> Any:
+    try:
+        return importlib.import_module(f"syncd.sandbox.{name}")
+    except ModuleNotFoundError:
+        return None
+
+
+class WriteOptions(NamedTuple):
+    """How a write is to be done, as its query parameters say."""
+
+    manager: str = "unknown"
+    dry_run: bool = False
+    field_validation: str = "Warn"
+    """``Strict``, ``Warn`` or ``Ignore``."""
+    subresource: str = ""
+
+
+class Pipeline:
+    """The steps of a write for all kinds of one server. Used under the store's lock."""
+
+    def __init__(self) -> None:
+        crd = _part("crd")
+        self.custom: Any = crd.CustomKinds() if crd else None
+
+    def decode(self, kind: ServedKind, obj: JSONObject, options: WriteOptions) -> tuple[JSONObject, list[str]]:
+        """Read an object as its kind's types do.
+
+        Returns:
+            The object with nothing in it but known fields, and warnings for the client.
+
+        Raises:
+            StatusError: 400: a field has a wrong type; or an unknown one was met in strict validation.
+        """
+        if kind.custom:
+            obj, unknown = self.custom.prune(kind, obj)
+        elif codec := _part("codec"):
+            obj, unknown = codec.decode(kind, obj)
+        else:
+            unknown = []
+        problems = [f'unknown field "{path}"' for path in unknown]
+        if problems and options.field_validation == "Strict":
+            raise errors.strict_decoding(kind, problems)
+        return obj, [] if options.field_validation == "Ignore" else problems
+
+    def decode_sparse(
+        self, kind: ServedKind, applied: JSONObject, options: WriteOptions
+    ) -> tuple[JSONObject, list[str]]:
+        """Check a configuration for server-side apply, which keeps only the fields that its author wrote.
+
+        Raises:
+            StatusError: A field has a wrong type, or is unknown: there is no lenient way to apply one.
+        """
+        _, problems = self.decode(kind, applied, options._replace(field_validation="Warn"))
+        if problems:
+            raise errors.untyped(kind, applied, problems)
+        return applied, []
+
+    def default(self, kind: ServedKind, obj: JSONObject) -> JSONObject:
+        """Fill in what a server fills in."""
+        if kind.custom:
+            defaulted: JSONObject = self.custom.default(kind, obj)
+            return defaulted
+        defaulting = _part("defaulting")
+        return defaulting.apply_defaults(kind, obj) if defaulting else obj
+
+    def manage(
+        self, kind: ServedKind, live: JSONObject | None, new: JSONObject, options: WriteOptions, now: datetime
+    ) -> JSONObject:
+        """Keep ``metadata.managedFields`` for a create, update or patch."""
+        fieldmanager = _part("fieldmanager")
+        if fieldmanager is None:
+            return new
+        managed: JSONObject = fieldmanager.update(live, new, managed_by(kind, options, "Update", now))
+        return managed
+
+    def validate(self, kind: ServedKind, new: JSONObject, old: JSONObject | None) -> None:
+        """Refuse an object that breaks its kind's rules.
+
+        Raises:
+            StatusError: 422 with every cause.
+        """
+        causes: list[Cause] = []
+        validation = _part("validation")
+        if validation:
+            causes += validation.validate(kind, new, old)
+        if kind.custom:
+            causes += self.custom.validate(kind, new, old)
+        if causes:
+            raise errors.invalid(kind, new["metadata"].get("name", ""), causes)
+
+
+def managed_by(kind: ServedKind, options: WriteOptions, operation: str, now: datetime) -> ManagedBy:
+    """Who writes, for managedFields."""
+    return ManagedBy(
+        manager=options.manager,
+        operation=operation,
+        api_version=kind.api_version,
+        time=rfc3339(now),
+        subresource=options.subresource,
+    )
+
+
+def rfc3339(time: datetime) -> str:
+    """A time in UTC as the API writes it, with seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def warnings_text(problems: Sequence[str]) -> list[str]:
+    """The values of ``Warning`` headers."""
+    return ['299 - "{}"'.format(problem.replace("\\", "\\\\").replace('"', '\\"')) for problem in problems]

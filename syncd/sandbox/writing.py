@@ -1,0 +1,161 @@
+"""Creating and replacing objects: the way of one write, from what the client sent to what is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from syncd.sandbox import conversion, errors, metadata, store
+from syncd.sandbox.conversion import DEFINITIONS, NAMESPACES
+from syncd.sandbox.kinds import Cause, GroupResource
+from syncd.sandbox.pipeline import WriteOptions, rfc3339
+from syncd.sandbox.storage import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.kinds import ServedKind
+    from syncd.sandbox.store import Context, Place
+
+
+class Written(NamedTuple):
+    """What came of a write."""
+
+    stored: Stored
+    """The new state; in a dry run, the one that would have been stored."""
+    created: bool = False
+    warnings: list[str] = []  # noqa: RUF012  # a NamedTuple's default, and nobody appends to it
+
+
+def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, options: WriteOptions) -> Written:
+    """Create an object.
+
+    Raises:
+        StatusError: As a real server refuses it.
+    """
+    obj = metadata.placed(kind, obj, namespace)
+    check_type(kind, obj)
+    decoded, warnings = context.pipeline.decode(kind, obj, options)
+    with context.storage.lock:
+        check_namespace(context, kind, namespace, decoded["metadata"].get("name", ""))
+        now = context.clock()
+        new = metadata.for_create(kind, decoded, uid=context.new_uid(), now=rfc3339(now))
+        new = context.pipeline.default(kind, new)
+        new = context.pipeline.manage(kind, None, new, options, now)
+        return Written(store_new(context, kind, new, options), created=True, warnings=warnings)
+
+
+def store_new(context: Context, kind: ServedKind, new: JSONObject, options: WriteOptions) -> Stored:
+    """Validate and store an object that is complete but for its resourceVersion."""
+    context.pipeline.validate(kind, new, None)
+    name = new["metadata"]["name"]
+    if context.storage.get(kind.stored_in, new["metadata"].get("namespace", ""), name):
+        raise errors.already_exists(kind.group_resource, name)
+    stored = conversion.to_storage(kind, new)
+    if options.dry_run:
+        return Stored(stored, 0)
+    return put(context, kind.stored_in, stored)
+
+
+def check_type(kind: ServedKind, obj: JSONObject) -> None:
+    """Refuse a body of another kind or version than the path's.
+
+    Raises:
+        StatusError: 400.
+    """
+    said_kind, said_version = obj.get("kind", ""), obj.get("apiVersion", "")
+    if said_kind == kind.kind and said_version == kind.api_version:
+        return
+    if not said_kind:
+        raise errors.bad_request(
+            f"the object provided is unrecognized (must be of type {kind.kind}): "
+            "Object 'Kind' is missing in the body of the request"
+        )
+    if said_version != kind.api_version:
+        raise errors.bad_request(
+            f"the API version in the data ({said_version}) does not match the expected API version ({kind.api_version})"
+        )
+    version = kind.version
+    raise errors.bad_request(
+        f'{said_kind} in version "{version}" cannot be handled as a {kind.kind}: converting '
+        f"({version}.{said_kind}) to ({kind.group.split('.')[0] or 'core'}.{kind.kind}): unknown conversion"
+    )
+
+
+def check_namespace(context: Context, kind: ServedKind, namespace: str, name: str) -> None:
+    """Refuse new objects where there is no namespace, or one that goes away.
+
+    Raises:
+        StatusError: 404 or 403.
+    """
+    if not kind.namespaced:
+        return
+    stored = context.storage.get(NAMESPACES, "", namespace)
+    if stored is None:
+        raise errors.not_found(NAMESPACES, namespace)
+    if "deletionTimestamp" in stored.object["metadata"]:
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        cause = Cause("metadata.namespace", "NamespaceTerminating", f"namespace {namespace} is being terminated")
+        raise errors.forbidden(kind.group_resource, name, why, [cause])
+
+
+def update(context: Context, place: Place, make: Callable[[JSONObject], JSONObject], options: WriteOptions) -> Written:
+    """Replace an object by what ``make`` makes of its present state.
+
+    Raises:
+        StatusError: As a real server refuses it.
+    """
+    kind = place.kind
+    with context.storage.lock:
+        stored = store.get(context, place)
+        old = store.served(kind, stored)
+        raw = metadata.placed(kind, make(old), place.namespace, place.name)
+        check_type(kind, raw)
+        metadata.check_preconditions(kind, raw, old)
+        decoded, warnings = context.pipeline.decode(kind, raw, options)
+        new = context.pipeline.default(kind, decoded)
+        new = metadata.for_update(kind, new, old, options.subresource)
+        new = context.pipeline.manage(kind, old, new, options, context.clock())
+        return Written(store_update(context, kind, stored, new, options), warnings=warnings)
+
+
+def store_update(context: Context, kind: ServedKind, stored: Stored, new: JSONObject, options: WriteOptions) -> Stored:
+    """Validate and store an object's next state; nothing is written when it is the present one."""
+    old = store.served(kind, stored)
+    new = metadata.with_generation(kind, new, old)
+    context.pipeline.validate(kind, new, old)
+    if metadata.same(new, old):
+        return stored
+    converted = conversion.to_storage(kind, new)
+    if options.dry_run:
+        return Stored(converted, 0)
+    if is_finished(converted):
+        return remove(context, kind.stored_in, converted)
+    return put(context, kind.stored_in, converted)
+
+
+def is_finished(obj: JSONObject) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for."""
+    meta = obj["metadata"]
+    if "deletionTimestamp" not in meta or meta.get("finalizers") or meta.get("deletionGracePeriodSeconds"):
+        return False
+    return obj["kind"] != "Namespace" or not obj.get("spec", {}).get("finalizers")
+
+
+def put(context: Context, resource: GroupResource, obj: JSONObject) -> Stored:
+    """Store an object, and let a definition take effect."""
+    stored = context.storage.put(resource, obj)
+    if resource == DEFINITIONS:
+        kinds = context.pipeline.custom.register(stored.object)
+        context.registry.set_custom(obj["metadata"]["name"], kinds)
+    return stored
+
+
+def remove(context: Context, resource: GroupResource, obj: JSONObject) -> Stored:
+    """Remove an object, and what a definition brought."""
+    stored = context.storage.remove(resource, obj)
+    if resource == DEFINITIONS:
+        name = obj["metadata"]["name"]
+        context.pipeline.custom.unregister(name)
+        context.registry.set_custom(name, ())
+    return stored
