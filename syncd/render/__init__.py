@@ -1,1 +1,7 @@
 """From a tree of files to manifests with their origins."""
+
+from syncd.render.objects import duplicates
+from syncd.render.renderer import Renderer
+from syncd.render.tools import versions
+
+__all__ = ["Renderer", "duplicates", "versions"]

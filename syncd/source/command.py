@@ -10,6 +10,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
+# GitPython looks for git when it is imported, and raises ImportError without it; "quiet" leaves that to the first use,
+# where it becomes an error that a person can act on.
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 from git.cmd import Git
 from git.exc import GitCommandNotFound
 

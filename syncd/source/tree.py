@@ -76,16 +76,24 @@ class Tree:
         """The origin of a file."""
         return Origin(self.source, path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
 
-    def follow(self, path: str) -> Entry | None:
+    def follow(self, path: str, passed: set[str] | None = None) -> Entry | None:
         """What stands at a path from the root of the repository when links are followed; None if nothing does.
+
+        Args:
+            path: May hold ``..``, and need not be among the inputs.
+            passed: Gets the paths of all the links on the way, and of what is missing at its end.
 
         Raises:
             UnsupportedContentError: The path or a link leads out of the repository.
         """
         try:
-            return self._snapshot.follow(path)
+            return self._snapshot.follow(path, passed)
         except LeavesRepositoryError as error:
             raise UnsupportedContentError(str(error), self.origin(path)) from None
+
+    def size(self, path: str) -> int:
+        """How many bytes a file has, links followed."""
+        return self._file(path).size
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The contents of files, links followed, by the paths that were asked for.
