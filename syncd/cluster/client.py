@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.cluster.errors import MalformedResponseError
+from syncd.cluster.transport import JSON
 from syncd.model import WriteMethod
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ FIELD_MANAGER: Final = "syncd"
 PAGE_SIZE: Final = 500
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds; longer than the 10 that an admission webhook has by default."""
+
+METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 _CONTENT_TYPES: Final[Mapping[WriteMethod, str]] = {
     WriteMethod.STRATEGIC_MERGE_PATCH: "application/strategic-merge-patch+json",
@@ -162,13 +165,32 @@ class Client:
         for page in self.pages(resource, namespace, selector, limit, timeout=timeout, stop=stop):
             yield from page.items
 
-    def pages(
+    def list_metadata(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        selector: str = "",
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        stop: Stop | None = None,
+    ) -> Iterator[JSONObject]:
+        """Read objects without their contents: apiVersion, kind and metadata.
+
+        For when only names and marks matter: a tenth of the bytes.
+        """
+        pages = self.pages(resource, namespace, selector, accept=METADATA_ONLY, timeout=timeout, stop=stop)
+        for page in pages:
+            for item in page.items:
+                yield {field: item[field] for field in ("apiVersion", "kind", "metadata")}
+
+    def pages(  # noqa: PLR0913 - what to list, and how; what is optional is by keyword
         self,
         resource: Resource,
         namespace: str = "",
         selector: str = "",
         limit: int = PAGE_SIZE,
         *,
+        accept: str = JSON,
         timeout: float = DEFAULT_TIMEOUT,
         stop: Stop | None = None,
         retry: bool = True,
@@ -180,6 +202,7 @@ class Client:
             namespace: Where; everywhere if empty.
             selector: A label selector.
             limit: Objects in a page; 0 for all in one.
+            accept: In which form.
             timeout: Seconds for each page.
             stop: Ends the tries early.
             retry: Whether to try a page again when it fails.
@@ -190,7 +213,7 @@ class Client:
         query = {key: value for key, value in (("labelSelector", selector), ("limit", str(limit or ""))) if value}
         while True:
             response = self.transport.request(
-                "GET", resource.path(namespace), query=query, timeout=timeout, stop=stop, retry=retry
+                "GET", resource.path(namespace), query=query, accept=accept, timeout=timeout, stop=stop, retry=retry
             )
             page, rest = _page(resource, response.object())
             del response  # a page may be megabytes; the caller may take its time

@@ -87,4 +87,4 @@ class Stream:
         except (HTTPError, OSError, ValueError) as error:
             if self._closed.is_set():
                 return b""
-            raise UnreachableError(f"the stream broke: {error}") from error
+            raise UnreachableError(f"the stream broke: {error.args[0] if error.args else error!r}") from error

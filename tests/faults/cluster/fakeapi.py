@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -69,6 +70,11 @@ class Exchange:
         self.handler.close_connection = True
         with contextlib.suppress(OSError):
             self.handler.connection.shutdown(socket.SHUT_RDWR)
+
+    def abandoned(self) -> bool:
+        """Whether the client has closed the connection."""
+        readable, _, _ = select.select([self.handler.connection], [], [], 0)
+        return bool(readable) and not self.handler.connection.recv(1, socket.MSG_PEEK)
 
     def stall(self) -> None:
         """Say nothing more until the server is stopped."""

@@ -1,0 +1,249 @@
+"""The live cache: what a cluster holds of everything that is managed, known without asking.
+
+For each kind in use one LIST and one WATCH by the owner label, in all namespaces. A thread for each kind waits on its
+watch; that is the simplest thing that holds a few dozen kinds, and costs little (bench/live_cache.py measures it).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import structlog
+
+from syncd.cluster.live import LiveObject
+from syncd.cluster.pacing import Pacer
+from syncd.cluster.watch import KindWatch, Timing
+from syncd.inventory.names import APPLY_ID_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from syncd.cluster.client import Client
+    from syncd.cluster.discovery import Resource
+    from syncd.cluster.live import Event
+    from syncd.model import GroupKind, JSONObject, ObjectKey
+
+log = structlog.get_logger("syncd.cluster")
+
+PARALLEL_LISTS: Final = 4
+"""How many kinds are listed at once: a page of parsed objects takes megabytes."""
+PATIENCE: Final = 10.0
+"""Seconds for which a kind that fails is waited for; a server that restarts is back by then."""
+
+
+class KindStatus(NamedTuple):
+    """How well one kind is known, for metrics and pages. Numbers are since it was first wanted."""
+
+    resource: Resource
+    problem: str
+    """Why what is known may not be true; "" when it is."""
+    objects: int
+    lists: int
+    watches: int
+    """How often a watch was begun."""
+    events: int
+    failures: int
+
+
+class LiveCache:
+    """The managed objects of one cluster. Safe to use from many threads.
+
+    Args:
+        client: The way to the server.
+        selector: The label selector that managed objects have.
+        timing: How long watches live and wait.
+    """
+
+    def __init__(self, client: Client, *, selector: str = APPLY_ID_LABEL, timing: Timing | None = None) -> None:
+        self._client = client
+        self._selector = selector
+        self._timing = timing or Timing()
+        self._pacer = Pacer(self._timing.pace)
+        self._listing = threading.Semaphore(PARALLEL_LISTS)
+        self._changed = threading.Condition()
+        self._subscribers: tuple[Callable[[Event], None], ...] = ()
+        self._wanted: dict[str, frozenset[Resource]] = {}
+        self._watches: dict[Resource, KindWatch] = {}
+        self._by_kind: dict[GroupKind, tuple[KindWatch, ...]] = {}
+        """Replaced as a whole, so that reading takes no lock."""
+        self._closed = False
+
+    def subscribe(self, callback: Callable[[Event], None]) -> None:
+        """Have ``callback`` called, from a watch's thread, for each real change that somebody else makes.
+
+        Not for what a first list finds, nor for what ``record_write`` has told already. It must return soon.
+        """
+        with self._changed:
+            self._subscribers = (*self._subscribers, callback)
+
+    def want(self, client_id: str, resources: Iterable[Resource]) -> None:
+        """Say which kinds a client (a Sync) needs from now on, instead of what it said before.
+
+        Kinds that nobody needs any more are forgotten.
+        """
+        with self._changed:
+            if self._closed:
+                return
+            before = self._wanted.get(client_id, frozenset())
+            wanted = frozenset(resources)
+            if before == wanted:
+                return
+            self._wanted[client_id] = wanted
+            if not wanted:
+                del self._wanted[client_id]
+            needed = frozenset(itertools.chain.from_iterable(self._wanted.values()))
+            dropped = [self._watches.pop(resource) for resource in self._watches.keys() - needed]
+            added = [self._watch(resource) for resource in needed - self._watches.keys()]
+            self._watches.update({watch.resource: watch for watch in added})
+            self._index()
+        for watch in dropped:
+            watch.stop()
+        for watch in added:
+            watch.start()
+
+    def wait_synced(
+        self, resources: Iterable[Resource], deadline: float, stop: threading.Event | None = None
+    ) -> dict[GroupKind, str]:
+        """Wait until these kinds are known, or known to be in trouble.
+
+        Kinds that cannot be watched are listed anew.
+
+        Args:
+            resources: What was wanted before.
+            deadline: When to wait no longer, on the clock of :func:`time.monotonic`.
+            stop: Ends the wait early.
+
+        Returns:
+            The kinds whose objects are not known for sure, each with the reason. Nothing may be concluded from an
+            object of such a kind not being there.
+        """
+        resources = frozenset(resources)
+        with self._changed:
+            watches = {resource: self._watches.get(resource) for resource in resources}
+        for watch in watches.values():
+            if watch is not None:
+                watch.ask_again()
+        with self._changed:
+            while waiting := [pause for watch in watches.values() if watch and (pause := _worth_waiting(watch))]:
+                rest = min(deadline - time.monotonic(), *waiting)
+                if rest <= 0 or self._closed or (stop is not None and stop.is_set()):
+                    break
+                self._changed.wait(min(rest, 0.2) if stop is not None else rest)
+            return {
+                resource.group_kind: reason
+                for resource, watch in watches.items()
+                if (reason := _doubt(resource, watch))
+            }
+
+    def get(self, key: ObjectKey, api_version: str = "") -> LiveObject | None:
+        """The object as it is known, or None.
+
+        Args:
+            key: Its key.
+            api_version: Which version it should be read in, where Syncs write the same kind in different ones.
+        """
+        for watch in self._by_kind.get(key.group_kind, ()):
+            if api_version in ("", watch.resource.api_version) and (found := watch.store.get(key)) is not None:
+                return found
+        return None
+
+    def of_owner(self, apply_id: str) -> tuple[LiveObject, ...]:
+        """Every object of every known kind whose owner label has this value."""
+        found = {
+            item.key: item
+            for watches in self._by_kind.values()
+            for watch in watches
+            for item in watch.store.objects()
+            if item.apply_id == apply_id
+        }
+        return tuple(found.values())
+
+    def view(self, obj: JSONObject) -> LiveObject:
+        """An object that was read otherwise, in the shape that this cache gives out; it is not taken into the cache."""
+        return LiveObject(obj)
+
+    def record_write(self, obj: JSONObject) -> None:
+        """Take what the server answered to a write, so that it is known at once and its watch event is no news."""
+        for watch in self._of_object(obj):
+            watch.store.record_write(watch.store.pack(obj))
+
+    def record_deletion(self, key: ObjectKey, uid: str) -> None:
+        """Take that an object is gone for good, and not only marked for deletion."""
+        for watch in self._by_kind.get(key.group_kind, ()):
+            watch.store.record_deletion(key, uid)
+
+    def kinds(self) -> tuple[KindStatus, ...]:
+        """How well each kind is known, sorted."""
+        with self._changed:
+            return tuple(
+                KindStatus(
+                    resource, _doubt(resource, watch), len(watch.store),
+                    watch.lists, watch.watches, watch.events, watch.failures,
+                )
+                for resource, watch in sorted(self._watches.items(), key=lambda item: item[0][:5])
+            )  # fmt: skip
+
+    def stop(self) -> None:
+        """Begin to end: no watch is begun any more, and open ones end. Does not wait."""
+        with self._changed:
+            self._closed = True
+            watches = list(self._watches.values())
+            self._changed.notify_all()
+        for watch in watches:
+            watch.stop()
+
+    def join(self, timeout: float) -> None:
+        """Wait until all watches have ended, for so many seconds."""
+        end = time.monotonic() + timeout
+        for watch in list(self._watches.values()):
+            watch.join(max(0.0, end - time.monotonic()))
+
+    def _watch(self, resource: Resource) -> KindWatch:
+        return KindWatch(
+            resource,
+            client=self._client,
+            selector=self._selector,
+            timing=self._timing,
+            pacer=self._pacer,
+            listing=self._listing,
+            changed=self._changed,
+            on_event=self._publish,
+        )
+
+    def _index(self) -> None:
+        by_kind: dict[GroupKind, tuple[KindWatch, ...]] = {}
+        for resource, watch in sorted(self._watches.items(), key=lambda item: item[0][:5]):
+            by_kind[resource.group_kind] = (*by_kind.get(resource.group_kind, ()), watch)
+        self._by_kind = by_kind
+
+    def _of_object(self, obj: JSONObject) -> list[KindWatch]:
+        return [
+            watch
+            for watch in list(self._watches.values())
+            if (watch.resource.api_version, watch.resource.kind) == (obj.get("apiVersion"), obj.get("kind"))
+        ]
+
+    def _publish(self, event: Event) -> None:
+        for callback in self._subscribers:
+            try:
+                callback(event)
+            except Exception:
+                log.exception("a subscriber of the live cache failed", object=event.key.display())
+
+
+def _worth_waiting(watch: KindWatch) -> float:
+    """Seconds for which it makes sense to wait for a kind; 0 if it is known, or will not be soon."""
+    if watch.problem:
+        return 0.0 if watch.permanent else max(0.0, PATIENCE - (time.monotonic() - watch.failing_since))
+    return PATIENCE * 1000 if watch.pending else 0.0
+
+
+def _doubt(resource: Resource, watch: KindWatch | None) -> str:
+    if watch is None:
+        return f"{resource.plural}: nobody wants them watched"
+    if watch.problem:
+        return watch.problem
+    return f"{resource.plural}: they have not been listed yet" if watch.pending else ""

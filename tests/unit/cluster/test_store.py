@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncd.cluster import store
+from syncd.cluster.live import EventType, LiveObject
+from syncd.cluster.store import KindStore
+from syncd.inventory.names import APPLY_ID_LABEL
+from syncd.model import ObjectKey
+
+
+def obj(version: int, *, uid: str = "u", name: str = "a", label: str = "me", value: str = "") -> LiveObject:
+    labels = {APPLY_ID_LABEL: label} if label else {}
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": "shop",
+        "uid": uid,
+        "resourceVersion": str(version),
+        "labels": labels,
+    }
+    return LiveObject({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"value": value}})
+
+
+KEY = ObjectKey("shop", "", "ConfigMap", "a")
+
+
+def version_in(kept: KindStore) -> int | None:
+    found = kept.get(KEY)
+    return None if found is None else found.version
+
+
+def test_an_event_with_the_recorded_version_is_no_news() -> None:
+    kept = KindStore()
+    kept.record_write(obj(5))
+    assert kept.see(obj(5)) is None
+    assert kept.see(obj(4)) is None
+    event = kept.see(obj(6))
+    assert event is not None
+    assert event.type is EventType.MODIFIED
+
+
+def test_versions_are_compared_as_numbers() -> None:
+    kept = KindStore()
+    kept.record_write(obj(9))
+    kept.record_write(obj(10))
+    assert version_in(kept) == 10
+
+
+def test_an_older_answer_does_not_undo_a_newer_event() -> None:
+    kept = KindStore()
+    kept.see(obj(7))
+    kept.record_write(obj(6))
+    assert version_in(kept) == 7
+
+
+def test_what_was_deleted_does_not_come_back_from_an_older_event_or_answer() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.record_deletion(KEY, "u")
+    assert kept.see(obj(6)) is None
+    kept.record_write(obj(7))
+    assert version_in(kept) is None
+    assert kept.see_deleted(obj(8)) is None
+
+
+def test_a_late_answer_does_not_bring_back_what_a_watch_saw_deleted() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    assert kept.see_deleted(obj(8)) is not None
+    kept.record_write(obj(7))
+    assert version_in(kept) is None
+
+
+def test_an_object_that_was_recreated_is_another_one() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.record_deletion(KEY, "u")
+    event = kept.see(obj(9, uid="v"))
+    assert event is not None
+    assert event.type is EventType.ADDED
+    assert kept.see_deleted(obj(8, uid="u")) is None
+    assert version_in(kept) == 9
+
+
+def test_losing_the_owner_label_is_a_deletion_that_a_repair_undoes() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    lost = kept.see_deleted(obj(6))
+    assert lost is not None
+    assert lost.type is EventType.DELETED
+    kept.record_write(obj(7))
+    assert version_in(kept) == 7
+
+
+def test_a_repair_that_is_known_before_the_loss_is_not_undone_by_it() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.record_write(obj(7))
+    assert kept.see_deleted(obj(6)) is None
+    assert kept.see(obj(7)) is None
+    assert version_in(kept) == 7
+
+
+def test_an_object_that_we_took_the_label_from_is_forgotten() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.record_write(obj(6, label=""))
+    assert version_in(kept) is None
+    assert kept.see(obj(5)) is None
+    assert kept.see_deleted(obj(6)) is None
+
+
+def test_a_list_removes_what_is_not_in_it_but_not_what_we_wrote_meanwhile() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.begin_list()
+    kept.record_write(obj(9, uid="n", name="new"))
+    kept.record_write(obj(10))
+    events = kept.replace([obj(8)])
+    assert version_in(kept) == 10
+    assert events == []
+    assert len(kept) == 2
+    kept.begin_list()
+    events = kept.replace([obj(10)])
+    assert [(event.type, event.key.name) for event in events] == [(EventType.DELETED, "new")]
+
+
+def test_a_list_does_not_bring_back_what_we_deleted_meanwhile() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.begin_list()
+    kept.record_deletion(KEY, "u")
+    assert kept.replace([obj(5)]) == []
+    assert version_in(kept) is None
+
+
+def test_a_list_is_believed_though_versions_went_back() -> None:
+    kept = KindStore()
+    kept.see(obj(500))
+    kept.see(obj(600, uid="w", name="b"))
+    kept.see_deleted(obj(700, uid="w", name="b"))
+    kept.begin_list()
+    events = kept.replace([obj(3, value="old"), obj(2, uid="w", name="b")])
+    assert version_in(kept) == 3
+    assert len(events) == 2
+    assert kept.see(obj(4)) is not None
+
+
+def test_an_object_without_a_numeric_version_is_taken_when_it_differs() -> None:
+    kept = KindStore()
+    for version, news in (("x", True), ("x", False), ("y", True)):
+        item = obj(0)
+        item.resource_version = version
+        assert (kept.see(item) is not None) is news
+
+
+def test_only_so_many_deletions_are_remembered() -> None:
+    kept = KindStore()
+    for number in range(store.TOMBSTONES + 5):
+        kept.record_deletion(KEY, str(number))
+    assert len(kept._tombstones) == store.TOMBSTONES
+
+
+def test_objects_are_packed_against_a_sample_and_come_out_whole() -> None:
+    kept = KindStore()
+    whole = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a"},
+        "data": {str(n): "é" for n in range(99)},
+    }
+    first = kept.pack(whole)
+    second = kept.pack({**whole, "metadata": {"name": "b"}})
+    assert first.parse() == whole
+    assert second.parse()["metadata"] == {"name": "b"}
+    assert second.packed_size < 60
+
+
+History = list[tuple[str, bool]]
+
+
+@given(
+    st.lists(st.sampled_from(["write", "foreign", "delete"]), min_size=1, max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_whatever_order_news_arrives_in_the_end_is_the_truth(history: list[str], random: Any) -> None:
+    """Our answers may come before or after the watch's events, but the events come in order and all come."""
+    events: list[tuple[str, LiveObject]] = []
+    answers: list[tuple[str, LiveObject]] = []
+    uid, alive = 0, False
+    for version, what in enumerate(history, start=1):
+        if what == "delete":
+            if alive:
+                events.append(("DELETED", obj(version, uid=str(uid))))
+                answers.append(("DELETED", obj(version, uid=str(uid))))
+            alive = False
+            continue
+        uid += not alive
+        alive = True
+        events.append(("SEEN", obj(version, uid=str(uid))))
+        if what == "write":
+            answers.append(("SEEN", obj(version, uid=str(uid))))
+    kept = KindStore()
+    news = [("watch", item) for item in events]
+    for answer in answers:
+        news.insert(random.randint(0, len(news)), ("answer", answer))
+    for source, (what, item) in news:
+        if source == "watch":
+            kept.see(item) if what == "SEEN" else kept.see_deleted(item)
+        elif what == "SEEN":
+            kept.record_write(item)
+        else:
+            kept.record_deletion(item.key, item.uid)
+    last = events[-1] if events else None
+    expected = last[1].version if last is not None and last[0] == "SEEN" else None
+    assert version_in(kept) == expected
