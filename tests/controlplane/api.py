@@ -19,7 +19,7 @@ class Answer(NamedTuple):
 
     Attributes:
         status: The HTTP status code.
-        body: The parsed JSON, or the text where it is none.
+        body: The parsed JSON, the text where it is none, and for a watch the list of its events.
     """
 
     status: int
@@ -78,8 +78,11 @@ class Api:
             timeout=seconds,
         )
         text = response.data.decode()
-        is_json = response.headers.get("Content-Type", "").startswith("application/json")
-        return Answer(response.status, json.loads(text) if is_json else text)
+        if not response.headers.get("Content-Type", "").startswith("application/json"):
+            return Answer(response.status, text)
+        if "watch=true" in path and response.status == 200:
+            return Answer(response.status, [json.loads(line) for line in text.splitlines()])
+        return Answer(response.status, json.loads(text))
 
     def reaches(self, path: str) -> bool:
         """Tell whether a GET is answered with success, soon, and without an exception if not."""
