@@ -23,6 +23,7 @@ class MergeError(SyncdError):
     Attributes:
         path: The field, outermost first; filled in while the error travels up.
         rule: What is wrong, without the place.
+        about: The object, "" while nobody has said which it is.
     """
 
     reason = "InvalidPatch"
@@ -31,13 +32,15 @@ class MergeError(SyncdError):
         super().__init__(rule)
         self.rule = rule
         self.path: tuple[str, ...] = ()
+        self.about = ""
 
     def under(self, part: str) -> None:
         """Note that the error is below this field."""
         self.path = (part, *self.path)
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.path)}: {self.rule}" if self.path else self.rule
+        path = ".".join(self.path).replace(".[", "[")
+        return ": ".join(part for part in (self.about, path, self.rule) if part)
 
 
 class UnknownFieldError(MergeError):

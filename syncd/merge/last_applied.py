@@ -48,6 +48,12 @@ def read(live: JSONObject) -> JSONObject | None:
     return value
 
 
+def text_of(document: JSONObject) -> str | None:
+    """The annotation as it stands on an object, None when it is not there."""
+    text = _annotations(document).get(ANNOTATION)
+    return text if isinstance(text, str) else None
+
+
 @bounded
 def stamp(desired: JSONObject) -> JSONObject:
     """The configuration with the annotation that remembers it."""
@@ -71,11 +77,11 @@ def without(document: JSONObject) -> JSONObject:
 
 
 def fits(desired: JSONObject) -> bool:
-    """Whether the API server would take the object's annotations, with this one stamped if it is not yet."""
-    if ANNOTATION not in _annotations(desired):
-        desired = stamp(desired)
-    size = sum(len(str(part).encode()) for item in _annotations(desired).items() for part in item)
-    return size <= ANNOTATIONS_LIMIT
+    """Whether the API server would take the object's annotations, this one included, written there or not."""
+    annotations = _annotations(desired)
+    if ANNOTATION not in annotations:
+        annotations = _annotations(stamp(desired))
+    return sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items()) <= ANNOTATIONS_LIMIT
 
 
 def folded(document: JSONObject) -> JSONObject:

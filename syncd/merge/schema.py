@@ -45,12 +45,12 @@ class Shape(Enum):
 
 
 class Meaning(Enum):
-    """Scalars that can be written in several ways, and the one that cannot."""
+    """Scalars that can be written in several ways, and the plain ones that cannot."""
 
     PLAIN = "plain"
     QUANTITY = "quantity"
     INT_OR_STRING = "int-or-string"
-    TIME = "date-time"
+    BYTES = "base64"
 
 
 class Field(NamedTuple):
@@ -216,7 +216,7 @@ def _meaning(raw: Mapping[str, Any], name: str) -> Meaning:
         return Meaning.QUANTITY
     if name.endswith(".IntOrString") or raw.get("x-kubernetes-int-or-string") or raw.get("format") == "int-or-string":
         return Meaning.INT_OR_STRING
-    return Meaning.TIME if raw.get("format") == "date-time" else Meaning.PLAIN
+    return Meaning.BYTES if raw.get("format") == "byte" else Meaning.PLAIN
 
 
 def _declared_unions(raw: Mapping[str, Any]) -> tuple[Union, ...]:
@@ -299,3 +299,8 @@ def _built_in() -> dict[tuple[str, str, str], PatchSchema]:
             schema.has_status = "status" in raw["properties"]
             schemas[kinds[0]["group"], kinds[0]["version"], kinds[0]["kind"]] = schema
     return schemas
+
+
+def pod_spec() -> PatchSchema:
+    """The schema of a PodSpec, for custom resources that embed one without saying so."""
+    return _bundled_store().named("io.k8s.api.core.v1.PodSpec")

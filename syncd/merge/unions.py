@@ -6,7 +6,10 @@ must clear the one that is live, whoever set it, or the server refuses the objec
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from syncd.model import JSONObject
 
 
 class Union(NamedTuple):
@@ -41,3 +44,21 @@ UNIONS: Final[dict[str, tuple[Union, ...]]] = {
     "io.k8s.api.networking.v1.IngressBackend": _one_of("resource", "service"),
 }
 """By the name of the type's definition. Volumes are not here: their patch strategy, retainKeys, does the same."""
+
+
+def losers(unions: tuple[Union, ...], modified: JSONObject, live: JSONObject) -> list[str]:
+    """The live fields that must go because ``modified`` chooses another member of their union, and lacks them."""
+    gone = []
+    for union in unions:
+        if union.discriminator:
+            if modified.get(union.discriminator) is None:
+                continue
+            kept = dict(union.by_value).get(modified[union.discriminator])
+        else:
+            if not any(modified.get(member) is not None for member in union.members):
+                continue
+            kept = None
+        gone += [
+            member for member in sorted(union.members) if member != kept and member not in modified and member in live
+        ]
+    return gone

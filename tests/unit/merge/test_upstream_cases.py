@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from syncd.merge import json_merge, strategic
+from syncd.merge import dynamic, json_merge, strategic
 from syncd.merge.errors import MergeConflictError, MergeError
 from syncd.merge.jsonvalue import copy, equal
 from syncd.merge.order import deduplicated, sorted_by_text
@@ -164,3 +164,14 @@ def typed(value: Any) -> Any:
 def test_conflicts_between_json_patches(case: dict[str, Any]) -> None:
     left, right = typed(case["a"]), typed(case["b"])
     assert json_merge.has_conflicts(left, right) is json_merge.has_conflicts(right, left) is case["expected"]
+
+
+@pytest.mark.parametrize("case", cases("dynamic_apply.json", "dynamicApplyMerge"))
+def test_dynamic_apply(case: dict[str, Any]) -> None:
+    result = dynamic.merge(case["observed"], case["lastApplied"], case["desired"])
+    assert text(result) == text(case["want"])
+
+
+@pytest.mark.parametrize("case", cases("dynamic_apply.json", "revertObjectMetaSystemFields"))
+def test_fields_of_the_system_are_reverted(case: dict[str, Any]) -> None:
+    assert text(dynamic.reverted(case["newObj"], case["orig"])) == text(case["want"])
