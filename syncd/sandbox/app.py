@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.applications import Starlette
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from syncd.sandbox.requests import Request
     from syncd.sandbox.responses import Response
     from syncd.sandbox.store import Context
+
+
+_log = logging.getLogger(__name__)
 
 
 class Audit(NamedTuple):
@@ -136,6 +140,10 @@ class Application:
             return api.handle(self._context, request, body, self._hooks.bookmark_interval)
         except errors.StatusError as error:
             return responses.plain(error.status(), error.code)
+        except Exception as error:  # noqa: BLE001  # a mistake of ours is told as the real server tells its own
+            _log.exception("%s %s failed", request.method, request.path)
+            internal = errors.internal(f"{type(error).__name__}: {error}")
+            return responses.plain(internal.status(), internal.code)
 
     def _authenticate(self, request: Request) -> None:
         token = self._hooks.token

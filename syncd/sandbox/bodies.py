@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from syncd import kubeyaml
-from syncd.sandbox import errors
-from syncd.sandbox.negotiation import JSON, YAML
+from syncd.sandbox import errors, protobuf
+from syncd.sandbox.negotiation import JSON, PROTOBUF, YAML
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,7 @@ MAX_BODY = 3 * 1024 * 1024
 MAX_CHECKED_FOR_DUPLICATES = 16 * 1024
 """Longer bodies are looked through for duplicate fields only when the client asks for strict validation."""
 
-_OBJECTS = (JSON, YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
-"""What a real server accepts, and names in its error; the sandbox reads the first two."""
+_OBJECTS = (JSON, YAML, PROTOBUF)
 
 
 def content_type(headers_value: str) -> str:
@@ -37,6 +36,11 @@ def read_object(body: bytes, media_type: str) -> JSONObject:
     Raises:
         StatusError: 415 for another media type, 400 for a body that is no object.
     """
+    if media_type == PROTOBUF:
+        try:
+            return protobuf.decode(body)
+        except protobuf.ProtobufError as error:
+            raise errors.bad_request(str(error)) from None
     if media_type not in (JSON, YAML):
         raise errors.unsupported_media_type(_OBJECTS)
     value = read_value(body, yaml=media_type == YAML)

@@ -63,5 +63,7 @@ def start_controllers(objects: Objects) -> Stoppable | None:
         controllers = importlib.import_module("syncd.sandbox.controllers")
     except ModuleNotFoundError:
         return None
+    if not hasattr(controllers, "start"):
+        return None
     started: Stoppable = controllers.start(objects)
     return started

@@ -31,8 +31,8 @@ def to_storage(kind: ServedKind, obj: JSONObject) -> JSONObject:
 
 
 def from_storage(kind: ServedKind, obj: JSONObject) -> JSONObject:
-    """A stored object in the version of ``kind``."""
-    if kind.api_version == kind.stored_api_version:
+    """A stored object in the version of ``kind``; it may have been stored when another version was the stored one."""
+    if obj.get("apiVersion") == kind.api_version:
         return obj
     convert = _FROM_STORAGE.get((kind.group, kind.kind))
     return (convert(obj) if convert else obj) | {"apiVersion": kind.api_version}

@@ -25,7 +25,7 @@ MAX_ANNOTATIONS = 262144
 def _part(name: str) -> Any:
     try:
         return importlib.import_module(f"syncd.sandbox.{name}")
-    except ModuleNotFoundError:
+    except ImportError:
         return None
 
 

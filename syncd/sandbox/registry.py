@@ -27,8 +27,11 @@ class Registry:
         self._rebuild()
 
     def set_custom(self, definition: str, kinds: tuple[ServedKind, ...]) -> None:
-        """Serve what a CustomResourceDefinition brings; nothing when ``kinds`` is empty."""
-        if self._custom.get(definition, ()) == kinds:
+        """Serve what a CustomResourceDefinition brings; nothing when ``kinds`` is empty.
+
+        Documents are made anew even when the kinds are the same: their schemas may have changed.
+        """
+        if not kinds and definition not in self._custom:
             return
         if kinds:
             self._custom[definition] = kinds

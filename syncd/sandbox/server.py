@@ -104,9 +104,13 @@ class SandboxServer:
         except OSError as error:
             raise SyncdError(f"cannot listen on {self._host}:{self._port}: {error.strerror or error}") from error
         self._port = listener.getsockname()[1]
-        bootstrap.fill(self.context)
-        if self._with_controllers:
-            self._controllers = bootstrap.start_controllers(self.objects)
+        try:
+            bootstrap.fill(self.context)
+            if self._with_controllers:
+                self._controllers = bootstrap.start_controllers(self.objects)
+        except BaseException:
+            listener.close()
+            raise
         self._server = _Server(self.context, self._hooks)
         self._thread = threading.Thread(target=self._server.run_on, args=(listener,), name=_NAME, daemon=True)
         self._thread.start()
