@@ -22,6 +22,7 @@ KWOK_STAGES = "kwok-stages.yaml"
 """What kwok does to Nodes and Pods; without it, kwok ends at once."""
 
 _VERSION_SECONDS = 30
+_SOURCE_SUFFIXES = {".go", ".mod", ".sum", ".py"}
 
 
 class MissingProgramsError(Exception):
@@ -84,7 +85,7 @@ def sources_key() -> str:
     digest = hashlib.sha256()
     build_recipe = Path(__file__).with_name("build.py")
     for path in (*sorted(GO_SOURCES.rglob("*")), build_recipe):
-        if path.is_file():
+        if path.suffix in _SOURCE_SUFFIXES:
             content = path.read_bytes()
             digest.update(f"{path.relative_to(build_recipe.parent).as_posix()} {len(content)}\n".encode())
             digest.update(content)

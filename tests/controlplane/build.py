@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,8 +118,11 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _build_into(target: Path, go_version: str) -> None:
-    """Build in a folder beside the target and rename it, so that a target is whole or absent."""
-    with tempfile.TemporaryDirectory(prefix=".build-", dir=target.parent, ignore_cleanup_errors=True) as temporary:
+    """Build in a folder beside the target and rename it, so that a target is whole or absent; the lock must be held."""
+    prefix = f".{target.name}-"
+    for left_by_a_killed_build in target.parent.glob(f"{prefix}*"):
+        shutil.rmtree(left_by_a_killed_build, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=target.parent, ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary) / target.name
         folder.mkdir()
         started = time.monotonic()

@@ -124,7 +124,7 @@ class Part:
         """End it as an administrator would (SIGTERM); what has not ended by the deadline is killed."""
         if self._process is None or self._process.poll() is not None:
             return self
-        self.resume()
+        self._process.send_signal(signal.SIGCONT)  # a paused process does not hear SIGTERM
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)

@@ -105,10 +105,10 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Stop everything; the folder stays."""
-        for part in reversed(self._parts.values()):
-            # Only etcd has something to write in the end; all others can just go.
-            part.stop() if part.name == "etcd" else part.kill()
-        self._closing.close()
+        with self._closing:
+            for part in reversed(self._parts.values()):
+                # Only etcd has something to write in the end; all others can just go.
+                part.stop() if part.name == "etcd" else part.kill()
 
     @property
     def parts(self) -> tuple[str, ...]:
