@@ -73,6 +73,8 @@ def _is_step(name: str, step: str) -> bool:
     if not step.startswith("["):
         return name == f"f:{step}"
     wanted = step[1:-1]
+    if name == f"f:{wanted}":
+        return True  # a key of a map that holds dots
     if name.startswith("k:") and "=" in wanted:
         return all(
             f'"{key}":"{value}"' in name or f'"{key}":{value}' in name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from syncd.inventory import Ownership
 from syncd.inventory.ownership import controller, named_owner
-from syncd.merge import engine, last_applied
+from syncd.merge import engine, json_merge, last_applied
 from syncd.model import (
     Action,
     ActionType,
@@ -18,6 +18,7 @@ from syncd.model import (
     Manifest,
     SyncdError,
     Write,
+    WriteMethod,
 )
 from syncd.plan import drift
 from syncd.plan.annotations import MUTATION, annotation
@@ -61,8 +62,14 @@ def plan_existing(desired: Desired, live: JSONObject, observed: Observation, pol
 
 
 def creation(manifest: Manifest, policy: Policy) -> Write:
-    """The request that makes the object, with the owner's marks and the last-applied configuration."""
-    return engine.create(_modified(manifest.body, policy))
+    """The request that makes the object, with the owner's marks and the last-applied configuration.
+
+    An object too large for that annotation is applied server-side from the start. Nulls are dropped, as kubectl does.
+    """
+    modified = _modified(manifest.body, policy)
+    if last_applied.fits(modified):
+        return Write(WriteMethod.CREATE, json_merge.apply_patch({}, modified))
+    return Write(WriteMethod.SERVER_SIDE_APPLY, json_merge.apply_patch({}, last_applied.without(modified)))
 
 
 def _create(desired: Desired, observed: Observation, policy: Policy) -> Action:
@@ -103,7 +110,9 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
     if merged.write is None:
         return replace(_unchanged(manifest), live=live)
     changes = mask_changes(manifest.key.group_kind, merged.changes)
-    found = _drift(live, modified, changes, policy.owner.judge(live), listed=desired.key in observed.inventory.keys)
+    found = None
+    if _same_manifest(live, modified, desired, observed.settled.get(desired.key)):
+        found = _drift(live, changes, policy.owner.judge(live), listed=desired.key in observed.inventory.keys)
     if found and policy.drift.action == "Report":
         return replace(_reported(manifest, found, live), changes=changes)
     reason, message = _why(live, policy, found, original)
@@ -147,21 +156,24 @@ def _settled_apart_from_status(desired: Desired, live: JSONObject, settled: Sett
     return settled is not None and settled.desired == desired.digest and settled.live == live_digest(live)
 
 
-def _drift(
-    live: JSONObject, modified: JSONObject, changes: tuple[FieldChange, ...], owner: Ownership, *, listed: bool
-) -> Drift | None:
-    """The drift in a difference; None if Git changed, or the object was never ours."""
-    if owner is Ownership.FORMERLY_OURS or not _same_manifest(live, modified):
+def _same_manifest(live: JSONObject, modified: JSONObject, desired: Desired, settled: Settled | None) -> bool:
+    """Whether live was last applied from this very manifest, so that any difference is somebody else's doing.
+
+    An object too large for its last-applied annotation does not say; then only memory can.
+    """
+    remembered = annotation(live, last_applied.ANNOTATION)
+    if remembered:
+        return remembered == annotation(modified, last_applied.ANNOTATION)
+    return settled is not None and settled.desired == desired.digest
+
+
+def _drift(live: JSONObject, changes: tuple[FieldChange, ...], owner: Ownership, *, listed: bool) -> Drift | None:
+    """The drift in a difference from an unchanged manifest; None if the object was never ours."""
+    if owner is Ownership.FORMERLY_OURS:
         return None
     if owner is Ownership.NOBODY:
         return Drift(DriftReason.OWNER_LOST, changes) if listed else None
     return drift.describe(live, changes)
-
-
-def _same_manifest(live: JSONObject, modified: JSONObject) -> bool:
-    """Whether live was last applied from this very manifest, so that any difference is somebody else's doing."""
-    remembered = annotation(live, last_applied.ANNOTATION)
-    return bool(remembered) and remembered == annotation(modified, last_applied.ANNOTATION)
 
 
 def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONObject | None) -> tuple[str, str]:

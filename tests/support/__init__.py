@@ -1,0 +1,1 @@
+"""What several suites use: repositories, the daemon as a process, kubectl."""
