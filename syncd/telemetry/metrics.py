@@ -1,0 +1,176 @@
+"""Everything that ``/metrics`` exports; docs/reference/metrics.md says what each metric means."""
+
+from __future__ import annotations
+
+import platform
+import time
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
+
+import syncd
+from syncd.daemon.status import SyncState
+from syncd.model import OutcomeStatus
+from syncd.source.errors import SourceError
+from syncd.telemetry.live import LiveCollector
+from syncd.telemetry.syncs import SyncCollector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from syncd.cluster import LiveCache
+    from syncd.cluster.transport import Observation
+    from syncd.daemon.status import DriftRecord, ObjectStatus, SyncStatus
+    from syncd.spec import Sync
+
+_STAGE_BUCKETS: Final = (0.02, 0.1, 0.5, 2.5, 10.0, 60.0, 300.0)
+_REQUEST_BUCKETS: Final = (0.01, 0.05, 0.25, 1.0, 5.0, 30.0)
+
+
+def _git_reasons(kind: type[SourceError] = SourceError) -> frozenset[str]:
+    return frozenset((kind.reason,)).union(*(_git_reasons(each) for each in kind.__subclasses__()))
+
+
+class Telemetry:
+    """The metrics of one daemon: told of what happens, asked by whoever scrapes. Safe to use from many threads.
+
+    It listens to a daemon's board (:class:`syncd.daemon.status.Listener`) and observes requests.
+
+    Attributes:
+        registry: Holds every metric.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None, clock: Callable[[], float] = time.time) -> None:
+        # No second series for each counter, with the time of its birth: nothing here needs it.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library forgot its types
+        self.registry = registry or CollectorRegistry(auto_describe=False)
+        self._syncs = SyncCollector(clock)
+        self._git_reasons = _git_reasons()
+        self.registry.register(self._syncs)
+        ProcessCollector(registry=self.registry)
+        self._add_work()
+        self._add_requests()
+        build = Gauge(
+            "syncd_build_info", "Always 1; the version is in the labels.", ("version", "python"), registry=self.registry
+        )
+        build.labels(syncd.__version__, platform.python_version()).set(1)
+
+    def _add_work(self) -> None:
+        registry = self.registry
+        kind_of_action = ("action", "kind", "reason")
+        self._actions = Counter(
+            "syncd_actions", "Objects created, updated or pruned, over all Syncs.", kind_of_action, registry=registry
+        )
+        self._failures = Counter(
+            "syncd_action_failures",
+            "Actions that failed or were abandoned, over all Syncs; each try counts.",
+            kind_of_action,
+            registry=registry,
+        )
+        self._stages = Histogram(
+            "syncd_reconcile_duration_seconds",
+            "How long the stages of reconciles take: fetch, render, observe, plan, apply, prune, total.",
+            ("stage",),
+            buckets=_STAGE_BUCKETS,
+            registry=registry,
+        )
+        self._polls = Counter(
+            "syncd_git_polls",
+            "Questions whether a repository has something new, by result: Succeeded, or the reason why not.",
+            ("result",),
+            registry=registry,
+        )
+
+    def _add_requests(self) -> None:
+        registry = self.registry
+        self._git = Counter(
+            "syncd_git_requests",
+            "Conversations with Git servers, by operation (ls-remote, fetch) and result (success, failure).",
+            ("operation", "result"),
+            registry=registry,
+        )
+        self._git_seconds = Histogram(
+            "syncd_git_request_duration_seconds",
+            "How long conversations with Git servers take.",
+            ("operation",),
+            buckets=_REQUEST_BUCKETS,
+            registry=registry,
+        )
+        self._api = Counter(
+            "syncd_api_requests",
+            "Requests to the API server, each try; code is 0 when no answer came.",
+            ("verb", "group", "resource", "code"),
+            registry=registry,
+        )
+        self._api_seconds = Histogram(
+            "syncd_api_request_duration_seconds",
+            "How long requests to the API server take; for a watch, until it begins.",
+            ("verb",),
+            buckets=_REQUEST_BUCKETS,
+            registry=registry,
+        )
+
+    # --- told by the daemon's board ------------------------------------------------------------------------------
+
+    def status_changed(self, status: SyncStatus) -> None:
+        """A Sync's snapshot was replaced."""
+        self._syncs.update(status)
+
+    def reconciled(self, status: SyncStatus) -> None:
+        """A reconcile has ended."""
+        self._syncs.count(status.id, "syncd_sync_reconciles", "failure" if status.error else "success")
+        for stage, seconds in status.durations.items():
+            self._stages.labels(stage).observe(seconds)
+        if "fetch" in status.durations:
+            self._polls.labels("Succeeded").inc()
+        elif status.reason in self._git_reasons:
+            self._polls.labels(status.reason).inc()
+        if (
+            status.state is not SyncState.UNKNOWN
+        ):  # else it came to nothing, and the objects are those of an earlier one
+            for item in status.objects:
+                self._count_action(status.id, item)
+        for record in self._syncs.new_corrections(status):
+            self._count_drift("syncd_sync_drift_corrected", status.id, record)
+
+    def _count_action(self, sync_id: str, item: ObjectStatus) -> None:
+        labels = (item.action.value, str(item.key.group_kind), item.reason)
+        if item.outcome is not OutcomeStatus.DONE:
+            self._failures.labels(*labels).inc()
+        elif item.action.changes_cluster:
+            self._actions.labels(*labels).inc()
+            self._syncs.count(sync_id, "syncd_sync_actions", item.action.value)
+
+    def drift_found(self, sync: Sync, record: DriftRecord) -> None:
+        """A drift was noticed for the first time."""
+        self._count_drift("syncd_sync_drift_found", sync.id, record)
+
+    def _count_drift(self, counter: str, sync_id: str, record: DriftRecord) -> None:
+        self._syncs.count(sync_id, counter, str(record.key.group_kind), record.reason.value)
+
+    def sync_removed(self, sync_id: str) -> None:
+        """A Sync is no more, and none of its series is."""
+        self._syncs.remove(sync_id)
+
+    # --- told by those who ask others ----------------------------------------------------------------------------
+
+    def observe_request(self, observation: Observation) -> None:
+        """Count one try of a request to the API server."""
+        target = observation.target
+        self._api.labels(target.verb, target.group, target.resource, str(observation.status)).inc()
+        self._api_seconds.labels(target.verb).observe(observation.seconds)
+
+    def observe_git(self, operation: str, seconds: float, *, failed: bool) -> None:
+        """Count one conversation with a Git server.
+
+        Args:
+            operation: The Git command: ``ls-remote`` or ``fetch``.
+            seconds: How long it took.
+            failed: Whether it came to nothing.
+        """
+        self._git.labels(operation, "failure" if failed else "success").inc()
+        self._git_seconds.labels(operation).observe(seconds)
+
+    def watch_live(self, cache: LiveCache) -> None:
+        """Export how well the live objects are known."""
+        self.registry.register(LiveCollector(cache))
