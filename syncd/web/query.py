@@ -11,9 +11,10 @@ from syncd.health import Health
 from syncd.model import ActionType, InvalidInputError, OutcomeStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from syncd.daemon.status import ObjectStatus, SyncStatus
+    from syncd.model import ObjectKey
 
 PAGE_SIZE: Final = 200
 _STATES: Final = {SyncState.UNKNOWN: 3, SyncState.OUT_OF_SYNC: 2, SyncState.SYNCED: 0}
@@ -82,14 +83,17 @@ class Show(StrEnum):
 
     def includes(self, item: ObjectStatus) -> bool:
         """Whether the object is one of them."""
-        return {
-            Show.ALL: True,
-            Show.FAILED: item.outcome is not OutcomeStatus.DONE or bool(item.error),
-            Show.CHANGED: item.action.changes_cluster,
-            Show.KEPT: item.action is ActionType.KEEP,
-            Show.SKIPPED: item.action is ActionType.SKIP,
-            Show.UNHEALTHY: item.health not in (None, Health.HEALTHY),
-        }[self]
+        return _INCLUDED[self](item)
+
+
+_INCLUDED: Final[dict[Show, Callable[[ObjectStatus], bool]]] = {
+    Show.ALL: lambda _: True,
+    Show.FAILED: lambda item: item.outcome is not OutcomeStatus.DONE or bool(item.error),
+    Show.CHANGED: lambda item: item.action.changes_cluster,
+    Show.KEPT: lambda item: item.action is ActionType.KEEP,
+    Show.SKIPPED: lambda item: item.action is ActionType.SKIP,
+    Show.UNHEALTHY: lambda item: item.health not in (None, Health.HEALTHY),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class ObjectQuery:
     def select(self, objects: Iterable[ObjectStatus]) -> ObjectPage:
         """Those that match, worst first, a page of them."""
         part = self.name.lower()
-        found = [item for item in objects if self.show.includes(item) and part in item.key.display().lower()]
+        found = [item for item in objects if self.show.includes(item) and (not part or part in _shown(item))]
         found.sort(key=_object_badness)
         pages = max(1, -(-len(found) // PAGE_SIZE))
         page = min(self.page, pages)
@@ -153,9 +157,13 @@ _ACTIONS: Final = (
 )
 
 
-def _object_badness(item: ObjectStatus) -> tuple[bool, int, int, str]:
+def _shown(item: ObjectStatus) -> str:
+    return item.key.display().lower()
+
+
+def _object_badness(item: ObjectStatus) -> tuple[bool, int, int, ObjectKey]:
     health = item.health.severity if item.health else 0
-    return (not Show.FAILED.includes(item), -health, _ACTIONS.index(item.action), item.key.display())
+    return (not Show.FAILED.includes(item), -health, _ACTIONS.index(item.action), item.key)
 
 
 def _word(words: type[_Word], name: str, parameters: Mapping[str, str]) -> _Word | None:
