@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -70,11 +71,16 @@ class LiveCache:
         self._by_kind: dict[GroupKind, tuple[KindWatch, ...]] = {}
         """Replaced as a whole, so that reading takes no lock."""
         self._closed = False
+        self._flights = threading.Lock()
+        self._in_flight: Counter[ObjectKey] = Counter()
+        self._held: dict[ObjectKey, list[Event]] = {}
+        """Events of objects that a write is on its way to: which of them is its doing, only its answer says."""
 
     def subscribe(self, callback: Callable[[Event], None]) -> None:
-        """Have ``callback`` called, from a watch's thread, for each real change that somebody else makes.
+        """Have ``callback`` called for each real change that somebody else makes.
 
-        Not for what a first list finds, nor for what ``record_write`` has told already. It must return soon.
+        Not for what a first list finds, nor for what the client of the same cluster wrote. It is called from the thread
+        of a watch, or of a write that such a change came together with, and must return soon.
         """
         with self._changed:
             self._subscribers = (*self._subscribers, callback)
@@ -175,6 +181,39 @@ class LiveCache:
         for watch in self._by_kind.get(key.group_kind, ()):
             watch.store.record_deletion(key, uid)
 
+    def begin_write(self, key: ObjectKey) -> None:
+        """Say that a write to an object is on its way; its event may come before its answer."""
+        with self._flights:
+            self._in_flight[key] += 1
+
+    def end_write(self, key: ObjectKey, *, written: JSONObject | None = None, deleted: str = "") -> None:
+        """Say what came of it.
+
+        Args:
+            key: The object.
+            written: What the server answered; None if the write failed or was a deletion.
+            deleted: The uid that is gone for good, after a deletion.
+        """
+        if written is not None:
+            self.record_write(written)
+        if deleted:
+            self.record_deletion(key, deleted)
+        with self._flights:
+            self._in_flight[key] -= 1
+            if self._in_flight[key]:
+                return
+            del self._in_flight[key]
+            held = self._held.pop(key, [])
+        version = (written or {}).get("metadata", {}).get("resourceVersion")
+        for event in held:
+            own = (
+                event.new.resource_version == version
+                if event.new
+                else event.old is not None and event.old.uid == deleted
+            )
+            if not own:
+                self._tell(event)
+
     def kinds(self) -> tuple[KindStatus, ...]:
         """How well each kind is known, sorted."""
         with self._changed:
@@ -227,6 +266,13 @@ class LiveCache:
         ]
 
     def _publish(self, event: Event) -> None:
+        with self._flights:
+            if event.key in self._in_flight:
+                self._held.setdefault(event.key, []).append(event)
+                return
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
         for callback in self._subscribers:
             try:
                 callback(event)

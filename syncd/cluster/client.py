@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from syncd.cluster.errors import MalformedResponseError
 from syncd.cluster.transport import JSON
-from syncd.model import WriteMethod
+from syncd.model import ObjectKey, WriteMethod
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,6 +41,16 @@ class Page(NamedTuple):
     """Of the whole list: where a watch has to begin."""
 
 
+class Journal(Protocol):
+    """Is told of each write, so that its effects are not taken for somebody else's."""
+
+    def begin_write(self, key: ObjectKey) -> None:
+        """A write to this object is on its way."""
+
+    def end_write(self, key: ObjectKey, *, written: JSONObject | None = None, deleted: str = "") -> None:
+        """It has ended: with this object, or with the deletion of this uid, or it has failed."""
+
+
 class Client:
     """Reads and writes objects. Safe to use from many threads.
 
@@ -49,10 +61,14 @@ class Client:
         transport: The way to the server.
         field_validation: What the server does about unknown and duplicate fields in what is written: ``Strict``
             refuses them, as kubectl has it by default, ``Warn`` and ``Ignore`` drop them.
+
+    Attributes:
+        journal: Told of each write that is no dry run.
     """
 
     def __init__(self, transport: Transport, *, field_validation: str = "Strict") -> None:
         self.transport = transport
+        self.journal: Journal | None = None
         self._field_validation = field_validation
 
     def get(
@@ -78,15 +94,17 @@ class Client:
     ) -> JSONObject:
         """Create an object, in the namespace that its metadata names; returns it as the server has it."""
         namespace = body["metadata"].get("namespace") or ""
-        response = self.transport.request(
-            "POST",
-            resource.path(namespace),
-            query=self._write_query(dry_run=dry_run),
-            body=body,
-            timeout=timeout,
-            stop=stop,
-        )
-        return response.object()
+        with self._journalled(resource, namespace, body["metadata"]["name"], dry_run=dry_run) as result:
+            response = self.transport.request(
+                "POST",
+                resource.path(namespace),
+                query=self._write_query(dry_run=dry_run),
+                body=body,
+                timeout=timeout,
+                stop=stop,
+            )
+            result.written = response.object()
+            return result.written
 
     def patch(
         self,
@@ -106,16 +124,18 @@ class Client:
         query = self._write_query(dry_run=dry_run)
         if write.method is WriteMethod.SERVER_SIDE_APPLY:
             query["force"] = "true"
-        response = self.transport.request(
-            "PATCH",
-            resource.path(namespace, name),
-            query=query,
-            body=write.body,
-            content_type=_CONTENT_TYPES[write.method],
-            timeout=timeout,
-            stop=stop,
-        )
-        return response.object()
+        with self._journalled(resource, namespace, name, dry_run=dry_run) as result:
+            response = self.transport.request(
+                "PATCH",
+                resource.path(namespace, name),
+                query=query,
+                body=write.body,
+                content_type=_CONTENT_TYPES[write.method],
+                timeout=timeout,
+                stop=stop,
+            )
+            result.written = response.object()
+            return result.written
 
     def delete(  # noqa: PLR0913 - the object, the conditions, and how; what is optional is by keyword
         self,
@@ -141,15 +161,21 @@ class Client:
             options["preconditions"] = conditions
         if dry_run:
             options["dryRun"] = ["All"]
-        response = self.transport.request(
-            "DELETE",
-            resource.path(namespace, name),
-            query={"dryRun": "All"} if dry_run else None,
-            body=options,
-            timeout=timeout,
-            stop=stop,
-        )
-        return response.object()
+        with self._journalled(resource, namespace, name, dry_run=dry_run) as result:
+            response = self.transport.request(
+                "DELETE",
+                resource.path(namespace, name),
+                query={"dryRun": "All"} if dry_run else None,
+                body=options,
+                timeout=timeout,
+                stop=stop,
+            )
+            answer = response.object()
+            if (answer.get("metadata") or {}).get("deletionTimestamp"):
+                result.written = answer
+            else:
+                result.deleted = write.uid
+            return answer
 
     def list(
         self,
@@ -252,11 +278,33 @@ class Client:
             query["labelSelector"] = selector
         return self.transport.stream(resource.path(), query, timeout=timeout, idle=idle)
 
+    @contextmanager
+    def _journalled(self, resource: Resource, namespace: str, name: str, *, dry_run: bool) -> Iterator[_Result]:
+        """Tell the journal of a write, whatever comes of it."""
+        result = _Result()
+        if self.journal is None or dry_run:
+            yield result
+            return
+        key = ObjectKey(namespace if resource.namespaced else "", resource.group, resource.kind, name)
+        self.journal.begin_write(key)
+        try:
+            yield result
+        finally:
+            self.journal.end_write(key, written=result.written or None, deleted=result.deleted)
+
     def _write_query(self, *, dry_run: bool) -> dict[str, str]:
         query = {"fieldManager": FIELD_MANAGER, "fieldValidation": self._field_validation}
         if dry_run:
             query["dryRun"] = "All"
         return query
+
+
+@dataclass(slots=True)
+class _Result:
+    """What came of one write; neither is set if it failed."""
+
+    written: JSONObject = field(default_factory=dict)
+    deleted: str = ""
 
 
 def _page(resource: Resource, document: JSONObject) -> tuple[Page, str]:

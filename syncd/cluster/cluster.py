@@ -37,6 +37,7 @@ class Cluster:
         self.discovery = Discovery(transport)
         self.schemas = Schemas(transport)
         self.live = LiveCache(self.client, timing=timing)
+        self.client.journal = self.live
 
     @classmethod
     def connect(

@@ -104,4 +104,4 @@ class Event(NamedTuple):
     old: LiveObject | None
     """As it was known before; None for an addition."""
     new: LiveObject | None
-    """As it is now; None for a deletion."""
+    """As this change left it; None for a deletion. The cache knows a later one if a write of ours followed closely."""

@@ -2,6 +2,8 @@
 
 Two writers feed it: the watch, which is late but complete, and whoever writes objects, who knows the result at once but
 only of that one write. The newer resourceVersion wins, and what was deleted does not come back from an older event.
+What others did just before a write of ours is news all the same when its event comes late, although the cache knows a
+newer state already: that state may hold their change.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from syncd.cluster.live import Event, EventType, LiveObject, sample_of
@@ -22,6 +25,16 @@ TOMBSTONES: Final = 10_000
 """How many deletions are remembered, so that a late answer or event does not undo them."""
 
 
+@dataclass(slots=True)
+class _Ahead:
+    """How far our writes to one object are ahead of its watch."""
+
+    seen: LiveObject | None
+    """The last state that the watch (or a list) has shown."""
+    versions: set[int] = field(default_factory=set)
+    """The versions that are our doing, and that the watch has still to show."""
+
+
 class KindStore:
     """The objects of one kind. Safe to use from many threads.
 
@@ -33,6 +46,8 @@ class KindStore:
         self._objects: dict[ObjectKey, LiveObject] = {}
         self._tombstones: OrderedDict[str, float] = OrderedDict()
         """By uid, up to which resourceVersion an object is known to be gone; infinity when for good."""
+        self._ahead: dict[str, _Ahead] = {}
+        """By uid, where our writes have outrun the watch."""
         self._sample = b""
         self._fresh: set[str] = set()
         """The uids that were written or deleted by us since the list in progress began."""
@@ -79,19 +94,36 @@ class KindStore:
                 if old is not None and old.uid in self._fresh and old.version > new.version:
                     continue  # recreated by us since
                 events.append(self._put(new, old))
+            self._ahead = {uid: ahead for uid, ahead in self._ahead.items() if uid in self._fresh}
         return events
 
     def see(self, new: LiveObject) -> Event | None:
         """Take an object that was added or modified, from a watch event."""
         with self._lock:
             old = self._objects.get(new.key)
+            ahead = self._ahead.get(new.uid)
+            if ahead is not None and new.version <= max(ahead.versions):
+                return self._catch_up(new, ahead)
+            self._ahead.pop(new.uid, None)
             return None if self._is_outdated(new, old) else self._put(new, old)
+
+    def _catch_up(self, new: LiveObject, ahead: _Ahead) -> Event | None:
+        """Take an event from before our last write: no news of ours, but of what somebody else did in between."""
+        seen, ahead.seen = ahead.seen, new
+        if new.version == max(ahead.versions):
+            del self._ahead[new.uid]
+        if new.version in ahead.versions or (seen is not None and new.version <= seen.version):
+            return None
+        return Event(EventType.ADDED if seen is None else EventType.MODIFIED, new.key, seen, new)
 
     def see_deleted(self, gone: LiveObject) -> Event | None:
         """Take a deletion from a watch event; ``gone`` has the resourceVersion of the deletion."""
         with self._lock:
             old = self._objects.get(gone.key)
             self._bury(gone.uid, gone.version or math.inf)
+            ahead = self._ahead.get(gone.uid)
+            if ahead is not None and gone.version >= max(ahead.versions):
+                del self._ahead[gone.uid]
             if old is None or old.uid != gone.uid or (gone.version and old.version > gone.version):
                 return None
             del self._objects[gone.key]
@@ -105,8 +137,12 @@ class KindStore:
                 return
             self._fresh.add(new.uid)
             if new.apply_id:
+                if new.version:
+                    same = old if old is not None and old.uid == new.uid else None
+                    self._ahead.setdefault(new.uid, _Ahead(same)).versions.add(new.version)
                 self._put(new, old)
                 return
+            self._ahead.pop(new.uid, None)
             # Without the owner label it is none of this cache's objects any more; with a later version it may be again.
             self._bury(new.uid, new.version)
             self._objects.pop(new.key, None)
@@ -116,6 +152,7 @@ class KindStore:
         with self._lock:
             self._bury(uid, math.inf)
             self._fresh.add(uid)
+            self._ahead.pop(uid, None)
             old = self._objects.get(key)
             if old is not None and old.uid == uid:
                 del self._objects[key]

@@ -13,7 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import urllib3
 
-from syncd.cluster.transport import RetryPolicy, Transport
+from syncd.cluster.retry import RetryPolicy
+from syncd.cluster.transport import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

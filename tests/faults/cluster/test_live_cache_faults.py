@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from syncd.cluster import Client, Event, EventType, LiveCache
+from syncd.cluster.errors import ConflictError
 from syncd.cluster.pacing import Pace
 from syncd.cluster.watch import Timing
+from syncd.model import Write, WriteMethod
 from tests.faults.cluster.fakeapi import Exchange, transport_to
 from tests.faults.cluster.fakekube import CONFIG_MAPS, EXPIRED_EVENT, FakeKube, key, kind
 
@@ -24,13 +26,18 @@ QUICK = Timing(
 )
 
 
+SAME = Write(WriteMethod.JSON_MERGE_PATCH, {"data": {}})
+
+
 class Watcher:
     """A live cache with its server, and the events that it has told."""
 
     def __init__(self, server: FakeKube, timing: Timing) -> None:
         self.server = server
         self.transport = transport_to(server.url)
-        self.cache = LiveCache(Client(self.transport), timing=timing)
+        self.client = Client(self.transport)
+        self.cache = LiveCache(self.client, timing=timing)
+        self.client.journal = self.cache
         self.events: list[Event] = []
         self._news = threading.Condition()
         self.cache.subscribe(self._take)
@@ -150,6 +157,102 @@ def test_our_own_writes_are_known_at_once_and_are_no_news(server: FakeKube, watc
     server.cut_streams()
     watcher.until(lambda: watcher.data("other") is not None)
     assert watcher.told() == [(EventType.ADDED, key("other"))]
+
+
+@pytest.mark.parametrize("first", ["event", "answer"])
+def test_a_write_of_ours_is_no_news_whether_its_event_or_its_answer_comes_first(
+    server: FakeKube, watcher: Watcher, first: str
+) -> None:
+    server.put("a")
+    watcher.want(CONFIG_MAPS)
+    server.wait_streams(1)
+
+    def patch(exchange: Exchange) -> bool:
+        if exchange.request.method != "PATCH":
+            return False
+        if first == "answer":
+            server.mute()
+        written = server.put("a", {"v": "ours"})
+        if first == "event":
+            watcher.until(lambda: watcher.data("a") == {"v": "ours"})
+        exchange.reply(written)
+        return True
+
+    server.spoil = patch
+    watcher.client.patch(CONFIG_MAPS, "shop", "a", SAME)
+    assert watcher.data("a") == {"v": "ours"}
+    server.unmute()
+    server.cut_streams()
+    server.put("b")
+    watcher.until(lambda: watcher.data("b") is not None)
+    assert watcher.told() == [(EventType.ADDED, key("b"))]
+
+
+def test_what_somebody_else_did_just_before_our_write_is_told(server: FakeKube, watcher: Watcher) -> None:
+    server.put("a", {"v": "1"})
+    watcher.want(CONFIG_MAPS)
+    server.wait_streams(1)
+
+    def patch(exchange: Exchange) -> bool:
+        if exchange.request.method != "PATCH":
+            return False
+        server.put("a", {"v": "theirs"})
+        exchange.reply(server.put("a", {"v": "theirs", "w": "ours"}))
+        return True
+
+    server.mute()
+    server.spoil = patch
+    watcher.client.patch(CONFIG_MAPS, "shop", "a", SAME)
+    server.unmute()
+    server.cut_streams()
+    watcher.until(lambda: len(watcher.events) == 1)
+    (event,) = watcher.events
+    assert event.old is not None
+    assert event.new is not None
+    assert (event.old.parse()["data"], event.new.parse()["data"]) == ({"v": "1"}, {"v": "theirs"})
+    assert watcher.data("a") == {"v": "theirs", "w": "ours"}
+
+
+@pytest.mark.parametrize("first", ["event", "answer"])
+def test_a_deletion_of_ours_is_no_news(server: FakeKube, watcher: Watcher, first: str) -> None:
+    uid = server.put("a")["metadata"]["uid"]
+    watcher.want(CONFIG_MAPS)
+    server.wait_streams(1)
+
+    def delete(exchange: Exchange) -> bool:
+        if exchange.request.method != "DELETE":
+            return False
+        server.remove("a")
+        if first == "event":
+            watcher.until(lambda: watcher.data("a") is None)
+        exchange.reply({"kind": "Status", "status": "Success"})
+        return True
+
+    server.spoil = delete
+    watcher.client.delete(CONFIG_MAPS, "shop", "a", Write(WriteMethod.DELETE, uid=uid))
+    assert watcher.data("a") is None
+    server.put("b")
+    watcher.until(lambda: watcher.data("b") is not None)
+    assert watcher.told() == [(EventType.ADDED, key("b"))]
+
+
+def test_a_write_that_fails_hides_nothing(server: FakeKube, watcher: Watcher) -> None:
+    server.put("a")
+    watcher.want(CONFIG_MAPS)
+    server.wait_streams(1)
+
+    def refuse(exchange: Exchange) -> bool:
+        if exchange.request.method != "PATCH":
+            return False
+        server.put("a", {"v": "theirs"})
+        watcher.until(lambda: watcher.data("a") == {"v": "theirs"})
+        exchange.status(409, "Conflict")
+        return True
+
+    server.spoil = refuse
+    with pytest.raises(ConflictError):
+        watcher.client.patch(CONFIG_MAPS, "shop", "a", SAME)
+    watcher.until(lambda: watcher.told() == [(EventType.MODIFIED, key("a"))])
 
 
 def test_a_cut_watch_goes_on_where_it_was(server: FakeKube, watcher: Watcher) -> None:

@@ -179,7 +179,27 @@ def test_objects_are_packed_against_a_sample_and_come_out_whole() -> None:
     assert second.packed_size < 60
 
 
-History = list[tuple[str, bool]]
+Item = tuple[str, LiveObject]
+
+
+def play(history: list[str]) -> tuple[list[Item], list[Item]]:
+    """What a watch and what our requests' answers say of a history of writes, foreign writes and deletions by us."""
+    events: list[Item] = []
+    answers: list[Item] = []
+    uid, alive = 0, False
+    for version, what in enumerate(history, start=1):
+        if what == "delete":
+            if alive:
+                events.append(("DELETED", obj(version, uid=str(uid))))
+                answers.append(events[-1])
+            alive = False
+            continue
+        uid += not alive
+        alive = True
+        events.append(("SEEN", obj(version, uid=str(uid))))
+        if what == "write":
+            answers.append(events[-1])
+    return events, answers
 
 
 @given(
@@ -188,32 +208,21 @@ History = list[tuple[str, bool]]
 )
 def test_whatever_order_news_arrives_in_the_end_is_the_truth(history: list[str], random: Any) -> None:
     """Our answers may come before or after the watch's events, but the events come in order and all come."""
-    events: list[tuple[str, LiveObject]] = []
-    answers: list[tuple[str, LiveObject]] = []
-    uid, alive = 0, False
-    for version, what in enumerate(history, start=1):
-        if what == "delete":
-            if alive:
-                events.append(("DELETED", obj(version, uid=str(uid))))
-                answers.append(("DELETED", obj(version, uid=str(uid))))
-            alive = False
-            continue
-        uid += not alive
-        alive = True
-        events.append(("SEEN", obj(version, uid=str(uid))))
-        if what == "write":
-            answers.append(("SEEN", obj(version, uid=str(uid))))
-    kept = KindStore()
+    events, answers = play(history)
     news = [("watch", item) for item in events]
     for answer in answers:
         news.insert(random.randint(0, len(news)), ("answer", answer))
+    kept = KindStore()
+    told: set[int] = set()
     for source, (what, item) in news:
         if source == "watch":
-            kept.see(item) if what == "SEEN" else kept.see_deleted(item)
+            event = kept.see(item) if what == "SEEN" else kept.see_deleted(item)
+            told.update([event.new.version] if event is not None and event.new is not None else ())
         elif what == "SEEN":
             kept.record_write(item)
         else:
             kept.record_deletion(item.key, item.uid)
-    last = events[-1] if events else None
-    expected = last[1].version if last is not None and last[0] == "SEEN" else None
+    expected = events[-1][1].version if events and events[-1][0] == "SEEN" else None
     assert version_in(kept) == expected
+    if "delete" not in history:
+        assert told >= {version for version, what in enumerate(history, start=1) if what == "foreign"}
