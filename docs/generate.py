@@ -8,9 +8,12 @@ import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import click
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from syncd.cli.exits import Exit
+from syncd.cli.main import cli
 from syncd.spec import Sync, parse_duration
 
 if TYPE_CHECKING:
@@ -46,9 +49,53 @@ Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec.py
 """
 
 
+CLI_HEAD = """\
+# The command line
+
+`syncd COMMAND --help` says the same. Data goes to standard output, with `--output json` as JSON; errors and logs go to
+standard error. Generated from `syncd/cli/`.
+
+## Exit statuses
+
+| status | meaning |
+| --- | --- |
+"""
+
+EXIT_MEANINGS = {
+    Exit.OK: "It went well. A daemon that was told to stop by SIGTERM or Ctrl-C ends with this too.",
+    Exit.FAILURE: "It failed, wholly or in part; what went wrong is on standard error.",
+    Exit.CHANGES: "`syncd plan --exit-code`: something would change.",
+    Exit.USAGE: "The command line is wrong.",
+    Exit.INTERRUPTED: "Ctrl-C ended it before it was done.",
+}
+
+
 def pages() -> dict[Path, str]:
     """Return the generated pages: their paths and what they say."""
-    return {REFERENCE / "sync.md": sync_page()}
+    return {REFERENCE / "sync.md": sync_page(), REFERENCE / "cli.md": cli_page()}
+
+
+def cli_page() -> str:
+    """Return the reference of the command line."""
+    context = click.Context(cli, info_name="syncd", **cli.context_settings)
+    statuses = "".join(f"| {int(status)} | {EXIT_MEANINGS[status]} |\n" for status in Exit)
+    return CLI_HEAD + statuses + "".join(_command_section(context, name) for name in cli.list_commands(context))
+
+
+def _command_section(parent: click.Context, name: str) -> str:
+    command = cli.get_command(parent, name)
+    if command is None:
+        raise LookupError(name)
+    context = click.Context(command, parent=parent, info_name=name)
+    usage = " ".join((f"syncd {name}", *command.collect_usage_pieces(context)))
+    options = [record for item in command.get_params(context) if (record := item.get_help_record(context))]
+    rows = "".join(f"| `{_cell(option)}` | {_cell(text)} |\n" for option, text in options)
+    help_text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    return f"\n## {name}\n\n    {usage}\n\n{help_text}\n\n| option | meaning |\n| --- | --- |\n{rows}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def sync_page() -> str:
@@ -70,11 +117,11 @@ def _rows_of(model: Any, prefix: str) -> Iterator[tuple[str, str, str, str]]:
         is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
         if is_model and inner.model_fields:
             text = (inner.__doc__ or "").split("\n\n")
-            yield path + ("[]" if is_list else ""), "list" if is_list else "object", _default(field), _one_line(text[0])
+            yield path + ("[]" if is_list else ""), "list" if is_list else "object", _default(field), _cell(text[0])
             yield from _rows_of(inner, path + ("[]" if is_list else ""))
         else:
             kind = "`{}`" if is_model else _type_name(inner, field)
-            yield path, f"list of {kind}s" if is_list else kind, _default(field), _one_line(field.description or "")
+            yield path, f"list of {kind}s" if is_list else kind, _default(field), _cell(field.description or "")
 
 
 def _inner(annotation: Any) -> tuple[Any, bool]:
@@ -108,10 +155,6 @@ def _default(field: FieldInfo) -> str:
         minutes, seconds = divmod(int(value), 60)
         return f"`{minutes}m`" if not seconds else f"`{int(value)}s`"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The commands, one in each module; each imports what it needs and is loaded when it is called."""

@@ -1,0 +1,55 @@
+"""``syncd run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import structlog
+
+from syncd.cli.exits import Exit
+from syncd.cli.options import (
+    cluster_options,
+    config_option,
+    data_dir_option,
+    listen_option,
+    log_options,
+)
+from syncd.cli.serving import serving
+from syncd.cli.signals import stopped_by_signal
+from syncd.daemon.config import load_syncs
+from syncd.telemetry.logs import configure_logging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syncd.cli.options import ClusterChoice
+
+log = structlog.get_logger("syncd")
+
+
+@click.command("run")
+@config_option()
+@cluster_options
+@listen_option()
+@data_dir_option()
+@log_options
+def command(
+    *, config: Path, cluster: ClusterChoice, listen: tuple[str, int], data_dir: Path, log_level: str, log_format: str
+) -> int:
+    """Follow the repositories of all Syncs and keep the cluster equal to them, until SIGTERM or Ctrl-C.
+
+    Serves a status page, a JSON API below /api/v1, /metrics, /healthz and /readyz. A Sync that fails is retried for
+    ever and disturbs no other. A signal lets the work in hand reach a safe point, for at most 30 seconds; a second one
+    ends the process at once.
+    """
+    configure_logging(log_level, log_format)
+    syncs = load_syncs(config)
+    with (
+        stopped_by_signal(Exit.INTERRUPTED) as stop,
+        serving(syncs, cluster, listen=listen, data_dir=data_dir, stop=stop) as service,
+    ):
+        log.info("serving", address=service.url)
+        stop.wait()
+        log.info("stopping")
+    return Exit.OK

@@ -1,0 +1,76 @@
+"""The daemon with everything around it: metrics, the web server, and an orderly end."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from syncd.cli.session import open_cluster, open_sources
+from syncd.daemon.service import Daemon
+from syncd.telemetry.metrics import Telemetry
+from syncd.web import WebServer, create_app
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from syncd.cli.options import ClusterChoice
+    from syncd.daemon.status import Board, Listener
+    from syncd.spec import Sync
+
+STOP_SECONDS: Final = 30.0
+"""How long the work in hand may take to reach a safe point; a Pod gets as long before it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running daemon.
+
+    Attributes:
+        board: What it knows.
+        url: Where its web server listens, without a slash at the end.
+    """
+
+    board: Board
+    url: str
+
+
+@contextmanager
+def serving(
+    syncs: Sequence[Sync],
+    choice: ClusterChoice,
+    *,
+    listen: tuple[str, int],
+    data_dir: Path,
+    stop: threading.Event,
+    listeners: Sequence[Listener] = (),
+) -> Iterator[Service]:
+    """Run a daemon for as long as this lasts.
+
+    Args:
+        syncs: What it keeps in sync.
+        choice: The cluster.
+        listen: Host and port of the web server.
+        data_dir: Where mirrors are kept.
+        stop: Ends what reads from Git, early, once it is set.
+        listeners: Who else is told of what happens.
+
+    Raises:
+        SyncdError: It cannot start.
+    """
+    telemetry = Telemetry()
+    with open_cluster(choice, telemetry.observe_request) as cluster:
+        telemetry.watch_live(cluster.live)
+        daemon = Daemon(syncs, cluster, open_sources(data_dir, stop), listeners=(telemetry, *listeners))
+        web = WebServer(create_app(daemon.board, telemetry.registry), *listen)
+        web.start()  # before the daemon: an address that is taken is to be known before anything is written
+        try:
+            daemon.start()
+            try:
+                yield Service(daemon.board, web.url)
+            finally:
+                daemon.stop(STOP_SECONDS)
+        finally:
+            web.stop()

@@ -1,0 +1,92 @@
+"""What a command works with: the Syncs it was given, Git and the renderers, and a cluster."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import syncd
+from syncd.cluster import Cluster
+from syncd.daemon.config import load_syncs
+from syncd.engine.deadline import Deadline
+from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
+from syncd.engine.sources import Sources
+from syncd.render import Renderer
+from syncd.sandbox.server import SandboxServer
+from syncd.source import Repositories
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator, Sequence
+
+    from syncd.cli.options import ClusterChoice
+    from syncd.cluster.transport import Observation
+    from syncd.spec import Sync
+
+USER_AGENT = f"syncd/{syncd.__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What reconciles one Sync after the other."""
+
+    reconciler: Reconciler
+    stop: threading.Event
+
+    def deadline(self, sync: Sync) -> Deadline:
+        """Return the deadline of a reconcile that begins now."""
+        return Deadline.after(sync.spec.timeout, self.stop)
+
+
+def choose_syncs(config: Path, names: Sequence[str]) -> tuple[Sync, ...]:
+    """Read the configuration, and keep the Syncs that are named; all, when none is.
+
+    Raises:
+        ConfigError: The configuration does not hold.
+        click.UsageError: A name that is not in it.
+    """
+    syncs = load_syncs(config)
+    unknown = set(names) - {known for sync in syncs for known in (sync.id, sync.metadata.name)}
+    if unknown:
+        there = ", ".join(sync.id for sync in syncs)
+        raise click.UsageError(f"no Sync named {', '.join(sorted(unknown))}; there are: {there}")
+    return tuple(sync for sync in syncs if not names or sync.id in names or sync.metadata.name in names)
+
+
+def open_sources(data_dir: Path, stop: threading.Event) -> Sources:
+    """Make ready to read Git and to render."""
+    return Sources(Repositories(data_dir / "mirrors", stop=stop), Renderer(stop=stop))
+
+
+@contextmanager
+def open_cluster(choice: ClusterChoice, observer: Callable[[Observation], None] | None = None) -> Iterator[Cluster]:
+    """Reach the cluster that was asked for; a sandbox lives as long as this does.
+
+    Raises:
+        ClusterConfigError: There is no usable configuration.
+    """
+    if not choice.sandbox:
+        with Cluster.connect(choice.kubeconfig, choice.context, USER_AGENT, observer=observer) as cluster:
+            yield cluster
+        return
+    with SandboxServer() as server, tempfile.TemporaryDirectory(prefix="syncd-") as folder:
+        file = Path(folder) / "kubeconfig"
+        server.write_kubeconfig(file)
+        with Cluster.connect(file, None, USER_AGENT, observer=observer) as cluster:
+            yield cluster
+
+
+@contextmanager
+def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event) -> Iterator[Workplace]:
+    """Make ready for single reconciles."""
+    with (
+        open_cluster(choice) as cluster,
+        ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
+    ):
+        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop), pool), stop)
