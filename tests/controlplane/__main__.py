@@ -66,11 +66,11 @@ def _run(command: str, folder: Path | None) -> None:
 
 
 def _show_versions(binaries: Binaries) -> None:
-    print(f"{binaries.folder} ({binaries.origin})")  # noqa: T201
+    print(f"{binaries.folder} ({binaries.origin})")  # noqa: T201 - what the command is asked for
     for part, version in binaries.versions().items():
-        print(f"  {part}: {version}")  # noqa: T201
+        print(f"  {part}: {version}")  # noqa: T201 - what the command is asked for
     if binaries.missing:
-        print(f"  not there: {', '.join(binaries.missing)}")  # noqa: T201
+        print(f"  not there: {', '.join(binaries.missing)}")  # noqa: T201 - what the command is asked for
 
 
 if __name__ == "__main__":
