@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from syncd.source.objects import Entry
     from syncd.source.tree import Tree
 
-_POINTER_BYTES: Final = 1024  # a Git LFS pointer is always smaller
 _PLUGINS: Final = ("generators", "transformers", "validators")
 
 
@@ -68,7 +67,7 @@ def closure(tree: Tree, folder: str) -> Closure:
         for path, data in tree.read(paths).items():
             next_level.update(dict.fromkeys(_references_of(tree, paths[path], path, data, found)))
         to_visit = [here for here in next_level if here not in found.folders]
-    tree.read(path for path in found.files if tree.size(path) <= _POINTER_BYTES)  # refuses those in Git LFS
+    tree.check(found.files)
     return found
 
 

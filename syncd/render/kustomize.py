@@ -139,9 +139,22 @@ def _explained(failure: ToolFailedError, tree: Tree, files: Path, origin: Origin
     message = " ".join(lines).removeprefix("error: ").removeprefix("Error: ") or "it gave no reason"
     if "cannot allocate memory" in message or "out of memory" in message:
         return LimitExceededError("kustomize needs more memory than it may have", origin)
-    named = [path for path in re.findall(r"[^\s'\":]+", text) if path in tree.entries]
-    files_named = [path for path in named if tree.entries[path].type is EntryType.FILE]
     if len(message) > _MESSAGE_LIMIT:
         half = _MESSAGE_LIMIT // 2
         message = f"{message[:half]} … {message[-half:]}"  # what matters stands at the end of Kustomize's chains
-    return RenderFailedError(f"kustomize: {message}", tree.origin(files_named[-1]) if files_named else origin)
+    return RenderFailedError(f"kustomize: {message}", _blamed(message, tree, origin))
+
+
+def _blamed(message: str, tree: Tree, origin: Origin) -> Origin:
+    """The file that a message ends with; Kustomize names it relative to the folder that it named before."""
+    here, blamed = posixpath.dirname(origin.path) or ".", ""
+    if "security;" in message:
+        return origin  # the file is as it should be, and who names it is not
+    for word in re.findall(r"[^\s'\":]+", message):
+        path = word if word in tree.entries else posixpath.normpath(join(here, word))
+        entry = tree.entries.get(path)
+        if entry is not None and entry.type is EntryType.FOLDER:
+            here = path
+        elif entry is not None:
+            blamed = path
+    return tree.origin(blamed) if blamed else origin

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from syncd.source.inputs import Inputs
 
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+_LFS_POINTER_BYTES: Final = 1024
+"""A pointer is always smaller, by the specification of Git LFS."""
 _EXECUTABLE: Final = "100755"
 
 
@@ -91,9 +93,16 @@ class Tree:
         except LeavesRepositoryError as error:
             raise UnsupportedContentError(str(error), self.origin(path)) from None
 
-    def size(self, path: str) -> int:
-        """How many bytes a file has, links followed."""
-        return self._file(path).size
+    def check(self, paths: Iterable[str]) -> None:
+        """Refuse files that :meth:`read` would refuse, without reading large ones.
+
+        Raises:
+            UnsupportedContentError: One is a submodule, a folder, or in Git LFS, or a link that leads nowhere.
+            LimitExceededError: One, or all together, are larger than allowed.
+        """
+        entries = {path: self._file(path) for path in paths}
+        self._check_size(entries.values())
+        self.read(path for path, entry in entries.items() if entry.size <= _LFS_POINTER_BYTES)
 
     def read(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The contents of files, links followed, by the paths that were asked for.
@@ -116,26 +125,31 @@ class Tree:
     def materialise(self, directory: Path, paths: Iterable[str]) -> None:
         """Write files and links to disk, at their paths from the root of the repository.
 
+        What cannot be written stays away, for whoever needs it to complain: folders, submodules, files in Git LFS, and
+        files that are larger than allowed.
+
         Args:
             directory: Empty, and nobody else's.
-            paths: Files and links among :attr:`entries`.
+            paths: Among :attr:`entries`.
 
         Raises:
-            UnsupportedContentError: One is a submodule or in Git LFS, or a link leads out of the repository.
-            LimitExceededError: One, or all together, are larger than allowed.
+            UnsupportedContentError: A link leads out of the repository.
+            LimitExceededError: All together are larger than allowed.
         """
         entries = [self.entries[path] for path in paths]
         links = [entry for entry in entries if entry.type is EntryType.LINK]
+        files = [entry for entry in entries if entry.type is EntryType.FILE and entry.size <= self._limits.file_bytes]
         for link in links:
             self.follow(link.path)
-        targets = self._snapshot.read(links)
-        contents = self.read(entry.path for entry in entries if entry.type is not EntryType.LINK)
-        for entry in entries:
-            place = directory / entry.path  # surrogate escapes are how Python writes such names to disk
+        self._check_size(files)
+        contents = self._snapshot.read([*links, *files])
+        for entry in (*links, *files):
+            # Python writes surrogate escapes to disk as the bytes that they stand for.
+            place = directory / entry.path
             place.parent.mkdir(parents=True, exist_ok=True)
             if entry.type is EntryType.LINK:
-                place.symlink_to(os.fsdecode(targets[entry.path]))
-            else:
+                place.symlink_to(os.fsdecode(contents[entry.path]))
+            elif not contents[entry.path].startswith(_LFS_POINTER):
                 place.write_bytes(contents[entry.path])
                 place.chmod(0o700 if entry.mode == _EXECUTABLE else 0o600)
 
