@@ -87,6 +87,18 @@ def test_the_page_of_a_sync_shows_drift_with_fields_manager_and_age(client: Test
     assert "only reported" in page
 
 
+def test_an_origin_does_not_repeat_the_repository_of_the_page(client: TestClient, board: sample.FakeBoard) -> None:
+    url = "https://git.example.com/platform/shop.git"
+    here, elsewhere = (
+        sample.make_object("::Namespace:shop", origin=f"{source} base/namespace.yaml, line 3")
+        for source in (url, "https://git.example.com/base.git")
+    )
+    board.syncs = (dataclasses.replace(sample.healthy("shop"), objects=(here, elsewhere)),)
+    page = client.get("/syncs/syncd/shop").text
+    assert ">base/namespace.yaml, line 3<" in page
+    assert ">https://git.example.com/base.git base/namespace.yaml, line 3<" in page
+
+
 def test_the_page_of_a_sync_shows_errors_and_held_kept_and_pending_prunes(client: TestClient) -> None:
     page = client.get("/syncs/syncd/shop-prod").text
     assert "containers must not run as root" in page
