@@ -45,7 +45,7 @@ class Inputs(NamedTuple):
         """
         if len(self.parts) == 1:
             return self.parts[0].identity.partition(" ")[2]
-        text = "".join(f"{part.path}\0{part.identity}\0" for part in self.parts)
+        text = f"{self.folder}\0" + "".join(f"{part.path}\0{part.identity}\0" for part in self.parts)
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

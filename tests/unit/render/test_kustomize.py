@@ -25,6 +25,7 @@ from syncd.render.errors import (
 from syncd.render.tools import Tools
 from syncd.source.errors import LimitExceededError, UnsupportedContentError
 from tests.unit.render.test_plain import config_map, names
+from tests.unit.source.children import end_soon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -343,14 +344,6 @@ def program(directory: Path, script: str) -> Tools:
     return Tools(path)
 
 
-def runs(pid: str) -> bool:
-    """Whether a process is there and is no zombie that waits for its parent to notice."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def test_the_program_sees_nothing_of_our_environment(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,7 +366,7 @@ def test_a_program_that_does_not_end_is_ended_with_its_children(bench: Bench, tm
     revision = bench.repositories.resolve(spec.source.git, ".", deadline=time.monotonic() + 60)
     with pytest.raises(RenderTimeoutError, match="kustomize did not end before the Sync's timeout"):
         bench.renderer.render(bench.repositories, spec, revision, deadline=time.monotonic() + 2)
-    assert not runs(pids.read_text().strip())
+    assert end_soon(pids.read_text())
 
 
 def test_a_program_that_writes_without_end_is_ended(bench: Bench, tmp_path: Path) -> None:
