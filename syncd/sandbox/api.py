@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 DEFAULT_BOOKMARK_INTERVAL = 60.0
 _MAX_MANAGER = 128
 _VALIDATIONS = ("Strict", "Warn", "Ignore")
+_VERBS_OF_ONE = ("get", "update", "patch", "delete")
 
 
 class Call(NamedTuple):
@@ -66,40 +67,36 @@ def handle(context: Context, request: Request, body: bytes, bookmark_interval: f
         StatusError: As a real server refuses it.
     """
     kind = context.registry.find(request.group, request.version, request.resource)
-    if kind is None or (request.namespace and not kind.namespaced):
+    if kind is None and not context.registry.serves(request.group):
         return responses.no_such_page()
+    if kind is None or (request.namespace and not kind.namespaced):
+        raise errors.unknown_path()
     form = negotiation.accepted(request.headers.get("accept", ""))
     call = Call(context, kind, request, body, form)
     if request.subresource:
         return _subresource(call)
-    if request.verb not in kind.verbs:
-        raise errors.method_not_supported(kind.group_resource, request.verb)
-    if kind.namespaced and not request.namespace and request.verb not in ("list", "watch"):
-        return _not_here(call)
+    if kind.namespaced and not request.namespace and (request.name or request.verb not in ("list", "watch")):
+        raise errors.unknown_path() if request.name else errors.method_not_allowed()
+    if request.verb not in kind.verbs or not _fits(request):
+        raise errors.method_not_allowed()
     if request.verb == "watch":
         return _watch(call, bookmark_interval)
     return _VERBS[request.verb](call)
 
 
-def _not_here(call: Call) -> Response:
-    """A namespaced kind's path without a namespace knows GET only."""
-    if call.request.name:
-        return responses.no_such_page()
-    error = errors.StatusError(
-        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
-    )
-    return responses.plain(error.status(), 405)
+def _fits(request: Request) -> bool:
+    """Whether the verb is one for what the path names: one object, or a collection; both can be watched."""
+    return request.verb == "watch" or bool(request.name) is (request.verb in _VERBS_OF_ONE)
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
 def _get(call: Call) -> Response:
-    stored = store.get(call.context, call.place)
     version = store.parse_version(call.request.query.text("resourceVersion"))
     if version > call.context.storage.revision:
         raise errors.version_too_large(version, call.context.storage.revision)
-    return _object(call, stored)
+    return _object(call, store.get(call.context, call.place))
 
 
 def _list(call: Call) -> Response:
@@ -134,9 +131,8 @@ def _watch(call: Call, bookmark_interval: float) -> watching.Watch:
     query = call.request.query
     initial = query.flag("sendInitialEvents") if query.has("sendInitialEvents") else None
     if initial is not None and query.text("resourceVersionMatch") != "NotOlderThan":
-        raise errors.invalid_list_options(
-            "sendInitialEvents is forbidden for watch unless resourceVersionMatch is set to NotOlderThan"
-        )
+        text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        raise errors.invalid_list_options("resourceVersionMatch", text)
     options = watching.WatchOptions(
         labels=query.text("labelSelector"),
         fields=query.text("fieldSelector"),
@@ -160,7 +156,9 @@ def _encoder(call: Call) -> Callable[[Stored], bytes]:
     """How the watch writes an object in the form that the client accepts."""
     if call.form.transform == "Table":
         include = call.request.query.text("includeObject")
-        return lambda stored: table.encode(call.context, call.kind, [stored], {}, include)
+        return lambda stored: table.encode(
+            call.context, call.kind, [stored], {"resourceVersion": str(stored.revision)}, include
+        )
     if call.form.transform.startswith("Partial"):
         return lambda stored: orjson.dumps(responses.partial(stored.object))
     return lambda stored: responses.object_bytes(call.kind, stored)
@@ -184,12 +182,12 @@ def write_options(call: Call) -> WriteOptions:
     dry_run = query.text("dryRun")
     if dry_run not in ("", "All"):
         raise errors.invalid_write_options(
-            call.request.verb, "dryRun", f'Unsupported value: "{dry_run}": supported values: "All"'
+            call.request.verb, "dryRun", f'Unsupported value: ["{dry_run}"]: supported values: "All"'
         )
     validation = query.text("fieldValidation") or "Warn"
     if validation not in _VALIDATIONS:
         supported = ", ".join(f'"{value}"' for value in ("", "Ignore", "Strict", "Warn"))
-        text = f'Invalid value: "{validation}": must be one of {supported}'
+        text = f'Unsupported value: "{validation}": supported values: {supported}'
         raise errors.invalid_write_options(call.request.verb, "fieldValidation", text)
     manager = query.text("fieldManager")
     if len(manager) > _MAX_MANAGER:
@@ -222,7 +220,7 @@ def _media_type(call: Call) -> str:
 
 def _create(call: Call) -> Response:
     options = write_options(call)
-    obj = bodies.read_object(call.body, _media_type(call))
+    obj = bodies.read_object(call.body, _media_type(call), call.kind.kind)
     if call.kind.verbs == ("create",):
         return responses.plain(virtual.review(call.kind, obj), 201)
     problems = _duplicates(call, options)
@@ -231,7 +229,7 @@ def _create(call: Call) -> Response:
 
 def _update(call: Call) -> Response:
     options = write_options(call)
-    obj = bodies.read_object(call.body, _media_type(call))
+    obj = bodies.read_object(call.body, _media_type(call), call.kind.kind)
     problems = _duplicates(call, options)
     written = writing.update(call.context, call.place, lambda _: obj, options)
     return _written(call, written, problems)
@@ -244,7 +242,7 @@ def _patch(call: Call) -> Response:
         written = applying.apply(
             call.context,
             call.place,
-            bodies.read_object(call.body, negotiation.YAML),
+            bodies.read_applied(call.body),
             options,
             force=request.query.flag("force"),
             named=request.query.has("fieldManager"),
@@ -253,7 +251,19 @@ def _patch(call: Call) -> Response:
     if request.query.has("force"):
         raise errors.invalid_write_options("patch", "force", "Forbidden: may not be specified for non-apply patch")
     patch = patching.patcher(call.kind, media_type, call.body)
-    written = writing.update(call.context, call.place, patch, options)
+    patched: list[JSONObject] = []
+
+    def make(old: JSONObject) -> JSONObject:
+        patched.append(patch(old))
+        return patched[-1]
+
+    try:
+        written = writing.update(call.context, call.place, make, options)
+    except errors.StatusError as error:
+        problem = errors.decoding_problem(call.kind, error)
+        if problem and patched:
+            raise errors.invalid_patch(orjson.dumps(patched[-1]).decode(), problem) from None
+        raise
     return _written(call, written)
 
 
@@ -310,11 +320,11 @@ _VERBS: dict[str, Callable[[Call], Response]] = {
 def _subresource(call: Call) -> Response:
     kind, request = call.kind, call.request
     if request.subresource not in kind.subresources or (kind.namespaced and not request.namespace):
-        return responses.no_such_page()
+        raise errors.unknown_path()
     if request.subresource in ("eviction", "token"):
         return _posted(call)
     if request.verb not in ("get", "update", "patch"):
-        raise errors.method_not_supported(kind.group_resource, request.verb)
+        raise errors.method_not_allowed()
     if request.subresource == "scale":
         return _scale(call)
     return _VERBS[request.verb](call)
@@ -324,8 +334,8 @@ def _posted(call: Call) -> Response:
     """Subresources that only take a POST: an eviction deletes, a token request gets a token."""
     request = call.request
     if request.verb != "create":
-        raise errors.method_not_supported(call.kind.group_resource, request.verb)
-    body = bodies.read_object(call.body, _media_type(call))
+        raise errors.method_not_allowed()
+    body = bodies.read_object(call.body, _media_type(call), call.kind.kind)
     stored = store.get(call.context, call.place)
     if request.subresource == "token":
         return responses.plain(virtual.token(stored.object, body, call.context.clock()), 201)
@@ -363,5 +373,5 @@ def _scale(call: Call) -> Response:
 
 def _replacement(call: Call) -> Callable[[JSONObject], JSONObject]:
     """The change that a PUT is: whatever was there, the body is there after it."""
-    new = bodies.read_object(call.body, _media_type(call))
+    new = bodies.read_object(call.body, _media_type(call), call.kind.kind)
     return lambda _: new

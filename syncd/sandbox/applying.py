@@ -40,21 +40,20 @@ def apply(
     if applied.get("metadata", {}).get("managedFields"):
         raise errors.bad_request("metadata.managedFields must be nil")
     kind = place.kind
+    applied = writing.check_type(context, kind, applied)
+    context.pipeline.check_sparse(kind, applied, options)
     applied = metadata.placed(kind, _named(applied, place.name), place.namespace, place.name)
-    writing.check_type(kind, applied)
-    applied, warnings = context.pipeline.decode_sparse(kind, applied, options)
     with context.storage.lock:
         stored = context.storage.get(kind.stored_in, place.namespace, place.name)
         if stored is None:
-            created = _create(context, kind, applied, options, force=force)
-            return Written(created, created=True, warnings=warnings)
+            return Written(_create(context, kind, applied, options, force=force), created=True)
         old = store.served(kind, stored)
         metadata.check_preconditions(kind, _with_version(applied, old), old)
         new = _merge(context, kind, old, applied, options, force=force)
         new, _ = context.pipeline.decode(kind, new, options)
         new = context.pipeline.default(kind, new)
         new = metadata.for_update(kind, new, old, options.subresource)
-        return Written(writing.store_update(context, kind, stored, new, options), warnings=warnings)
+        return Written(writing.store_update(context, kind, stored, new, options))
 
 
 def _create(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_BODY = 3 * 1024 * 1024
 """The most bytes that a request may carry."""
 
+_SHOWN = 30
 MAX_CHECKED_FOR_DUPLICATES = 16 * 1024
 """Longer bodies are looked through for duplicate fields only when the client asks for strict validation."""
 
@@ -30,8 +31,13 @@ def content_type(headers_value: str) -> str:
     return headers_value.partition(";")[0].strip().lower() or JSON
 
 
-def read_object(body: bytes, media_type: str) -> JSONObject:
+def read_object(body: bytes, media_type: str, kind: str = "DeleteOptions") -> JSONObject:
     """One object.
+
+    Args:
+        body: The request's.
+        media_type: Its type.
+        kind: What is expected, for messages.
 
     Raises:
         StatusError: 415 for another media type, 400 for a body that is no object.
@@ -43,29 +49,47 @@ def read_object(body: bytes, media_type: str) -> JSONObject:
             raise errors.bad_request(str(error)) from None
     if media_type not in (JSON, YAML):
         raise errors.unsupported_media_type(_OBJECTS)
-    value = read_value(body, yaml=media_type == YAML)
+    try:
+        value = _read(body, yaml=media_type == YAML)
+    except ValueError as error:
+        value, why = None, str(error)
+    else:
+        why = "json: cannot unmarshal the value into an object"
     if not isinstance(value, dict):
+        start = body[:_SHOWN].decode("utf-8", "replace")
         raise errors.bad_request(
-            "couldn't get version/kind; json parse error: cannot unmarshal the body into an object"
+            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
+            f"json parse error: {why} ({start})"
         )
     return value
 
 
-def read_value(body: bytes, *, yaml: bool = False) -> JSONValue:
-    """Any JSON value; YAML too where ``yaml`` allows it.
+def read_applied(body: bytes) -> JSONObject:
+    """The configuration of a server-side apply.
 
     Raises:
-        StatusError: 400, the body cannot be parsed.
+        StatusError: 400, it is no object in YAML or JSON.
     """
     try:
+        value = _read(body, yaml=True)
+    except ValueError as error:
+        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from None
+    if not isinstance(value, dict):
+        raise errors.bad_request("error decoding YAML: the configuration is no object")
+    return value
+
+
+def _read(body: bytes, *, yaml: bool) -> JSONValue:
+    try:
         return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+    except orjson.JSONDecodeError:
         if not yaml:
-            raise errors.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+            raise
     try:
         documents = kubeyaml.load_all(body)
     except kubeyaml.YAMLError as error:
-        raise errors.bad_request(f"error parsing YAML: {error.problem}") from None
+        line = error.origin.line if error.origin else 0
+        raise ValueError(f"line {line}: {error.problem}") from None
     return documents[0].value if documents else None
 
 
@@ -76,36 +100,38 @@ def read_options(body: bytes, media_type: str) -> JSONObject:
 
 def duplicate_fields(body: bytes) -> Sequence[str]:
     """Paths of fields that a JSON body has twice, for strict and warning field validation."""
-    found: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> _Fields:
-        fields = _Fields()
-        for name, value in items:
-            if name in fields:
-                fields.twice.append(name)
-            fields[name] = value
-        return fields
-
-    def walk(value: Any, path: str) -> None:
-        if isinstance(value, _Fields):
-            found.extend(f"{path}{name}" for name in value.twice)
-            for name, inner in value.items():
-                walk(inner, f"{path}{name}.")
-        elif isinstance(value, list):
-            for index, inner in enumerate(value):
-                walk(inner, f"{path[:-1]}[{index}].")
-
     try:
-        root = json.loads(body, object_pairs_hook=pairs)
+        root = json.loads(body, object_pairs_hook=_fields)
     except ValueError:
         return []  # YAML: its reader refuses duplicate keys itself
-    walk(root, "")
-    return found
+    return _twice_in(root)
 
 
 class _Fields(dict[str, Any]):
-    """An object that remembers which of its names came more than once."""
+    """An object that remembers which names in it came more than once; paths from here."""
 
     def __init__(self) -> None:
         super().__init__()
         self.twice: list[str] = []
+
+
+def _fields(items: list[tuple[str, Any]]) -> _Fields:
+    fields = _Fields()
+    for name, value in items:
+        fields.twice += [f"{name}{'' if path[0] == '[' else '.'}{path}" for path in _twice_in(value)]
+        if name in fields:
+            fields.twice.append(name)
+        fields[name] = value
+    return fields
+
+
+def _twice_in(value: Any) -> list[str]:
+    if isinstance(value, _Fields):
+        return value.twice
+    if isinstance(value, list):
+        return [
+            f"[{index}]{'' if path[0] == '[' else '.'}{path}"
+            for index, item in enumerate(value)
+            for path in _twice_in(item)
+        ]
+    return []

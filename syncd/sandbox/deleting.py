@@ -67,7 +67,7 @@ class DeleteOptions(NamedTuple):
         if policy not in ("", "Background", "Foreground", "Orphan"):
             raise errors.invalid_delete_options(
                 "propagationPolicy",
-                f'Unsupported value: "{policy}": supported values: "Background", "Foreground", "Orphan", "nil"',
+                f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"',
             )
         if orphan:
             policy = "Orphan"

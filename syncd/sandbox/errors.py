@@ -5,6 +5,7 @@ The wording is that of apimachinery's ``pkg/api/errors`` and of the registry and
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, ClassVar
 
 from syncd.model import SyncdError
@@ -24,7 +25,7 @@ class StatusError(SyncdError):
     Attributes:
         code: The HTTP status.
         status_reason: The Status's ``reason``, such as ``NotFound``.
-        details: The Status's ``details``; may be empty.
+        details: The Status's ``details``; None when it has none. (Some errors have empty ones.)
         continue_token: What the client may go on with; "" but for a list that expired.
     """
 
@@ -33,7 +34,7 @@ class StatusError(SyncdError):
     def __init__(self, code: int, status_reason: str, message: str, details: JSONObject | None = None) -> None:
         self.code = code
         self.status_reason = status_reason
-        self.details = details or {}
+        self.details = details
         self.continue_token = ""
         super().__init__(message)
 
@@ -45,9 +46,10 @@ class StatusError(SyncdError):
             "metadata": {"continue": self.continue_token} if self.continue_token else {},
             "status": "Failure",
             "message": str(self),
-            "reason": self.status_reason,
         }
-        if self.details:
+        if self.status_reason:
+            status["reason"] = self.status_reason
+        if self.details is not None:
             status["details"] = self.details
         status["code"] = self.code
         return status
@@ -68,7 +70,7 @@ def not_found(resource: GroupResource, name: str) -> StatusError:
 
 def unknown_path() -> StatusError:
     """404: there is no such resource or subresource."""
-    return StatusError(404, "NotFound", "the server could not find the requested resource")
+    return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def already_exists(resource: GroupResource, name: str) -> StatusError:
@@ -121,7 +123,7 @@ def bad_request(message: str) -> StatusError:
 
 def unprocessable() -> StatusError:
     """422: a JSON patch does not fit the object."""
-    return StatusError(422, "Invalid", "the server rejected our request due to an error in our request")
+    return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
 def unauthorized() -> StatusError:
@@ -137,15 +139,20 @@ def forbidden(resource: GroupResource, name: str, why: str, causes: Sequence[Cau
     return StatusError(403, "Forbidden", f'{resource} "{name}" is forbidden: {why}', details)
 
 
-def method_not_supported(resource: GroupResource, action: str) -> StatusError:
-    """405: the resource has no such verb."""
-    message = f'{action} is not supported on resources of kind "{resource}"'
-    return StatusError(405, "MethodNotAllowed", message, _details(resource))
+def method_not_allowed() -> StatusError:
+    """405: the path is there, but not for this method."""
+    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
-def not_acceptable(accepted: str) -> StatusError:
+def not_acceptable(representations: Sequence[str]) -> StatusError:
     """406: none of the media types that the client accepts can be made."""
-    return StatusError(406, "NotAcceptable", f"only the following media types are accepted: {accepted}")
+    message = f"406: Not Acceptable\n\nAvailable representations: {', '.join(representations)}"
+    return StatusError(406, "NotAcceptable", message, {})
+
+
+def wrong_patch_type() -> StatusError:
+    """415: the body is of no patch type at all."""
+    return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
 def unsupported_media_type(supported: Sequence[str]) -> StatusError:
@@ -177,29 +184,41 @@ def internal(message: str) -> StatusError:
     return StatusError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 
+def cannot_be_handled(kind: ServedKind, problem: str) -> StatusError:
+    """400: a body cannot be read as its kind."""
+    return bad_request(_said_of(kind) + problem)
+
+
+def decoding_problem(kind: ServedKind, error: StatusError) -> str:
+    """What is wrong by an error of :func:`cannot_be_handled`; "" if it is another error."""
+    message = str(error)
+    return message.removeprefix(_said_of(kind)) if message.startswith(_said_of(kind)) else ""
+
+
+def _said_of(kind: ServedKind) -> str:
+    return f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+
+
 def strict_decoding(kind: ServedKind, problems: Sequence[str]) -> StatusError:
     """400: unknown or duplicate fields, in strict field validation."""
-    return bad_request(
-        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-        f"strict decoding error: {', '.join(problems)}"
-    )
+    return cannot_be_handled(kind, f"strict decoding error: {', '.join(problems)}")
 
 
-def invalid_list_options(problem: str) -> StatusError:
+def invalid_patch(value: str, problem: str) -> StatusError:
+    """422: what a patch makes of an object cannot be read as its kind."""
+    text = f"Invalid value: {json.dumps(value, ensure_ascii=False)}: {problem}"
+    cause = {"reason": "FieldValueInvalid", "message": text, "field": "patch"}
+    return StatusError(422, "Invalid", f' "" is invalid: patch: {text}', {"causes": [cause]})
+
+
+def invalid_list_options(field: str, text: str) -> StatusError:
     """422: the parameters of a list or watch contradict each other."""
-    field, _, detail = problem.partition(" is forbidden ")
-    text = f"{field.split()[0]}: Forbidden: {field} is forbidden {detail}"
-    cause = {"reason": "FieldValueForbidden", "message": text.partition(": ")[2], "field": field.split()[0]}
-    details = {"group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause]}
-    return StatusError(422, "Invalid", f'ListOptions.meta.k8s.io "" is invalid: {text}', details)
+    return _invalid_options("ListOptions", field, text)
 
 
 def invalid_delete_options(field: str, text: str) -> StatusError:
     """422: the options of a deletion are wrong."""
-    reason = "FieldValueNotSupported" if text.startswith("Unsupported") else "FieldValueInvalid"
-    cause = {"reason": reason, "message": text, "field": field}
-    details = {"group": "meta.k8s.io", "kind": "DeleteOptions", "causes": [cause]}
-    return StatusError(422, "Invalid", f'DeleteOptions.meta.k8s.io "" is invalid: {field}: {text}', details)
+    return _invalid_options("DeleteOptions", field, text)
 
 
 def continue_too_old(token: str) -> StatusError:
@@ -223,20 +242,24 @@ def version_too_large(asked: int, present: int) -> StatusError:
 
 def invalid_write_options(verb: str, field: str, text: str) -> StatusError:
     """422: the parameters of a write are wrong."""
-    kind = {"create": "CreateOptions", "update": "UpdateOptions"}.get(verb, "PatchOptions")
-    word = text.partition(":")[0]
-    reason = {
-        "Forbidden": "FieldValueForbidden",
-        "Required value": "FieldValueRequired",
-        "Unsupported value": "FieldValueNotSupported",
-        "Too long": "FieldValueTooLong",
-    }.get(word, "FieldValueInvalid")
-    details = {
-        "group": "meta.k8s.io",
-        "kind": kind,
-        "causes": [{"reason": reason, "message": text, "field": field}],
-    }
+    return _invalid_options(
+        {"create": "CreateOptions", "update": "UpdateOptions"}.get(verb, "PatchOptions"), field, text
+    )
+
+
+def _invalid_options(kind: str, field: str, text: str) -> StatusError:
+    reason = _REASONS.get(text.partition(":")[0], "FieldValueInvalid")
+    cause = {"reason": reason, "message": text, "field": field}
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause]}
     return StatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field}: {text}', details)
+
+
+_REASONS = {
+    "Forbidden": "FieldValueForbidden",
+    "Required value": "FieldValueRequired",
+    "Unsupported value": "FieldValueNotSupported",
+    "Too long": "FieldValueTooLong",
+}
 
 
 def untyped(kind: ServedKind, applied: JSONObject, problems: Sequence[str]) -> StatusError:
@@ -245,5 +268,16 @@ def untyped(kind: ServedKind, applied: JSONObject, problems: Sequence[str]) -> S
     said = "\n".join(f".{path}: field not declared in schema" for path in paths)
     said = f"errors:\n  {said}".replace("\n", "\n  ") if len(problems) > 1 else said
     meta = applied.get("metadata", {})
-    who = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+    who = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.group}/{kind.version}, Kind={kind.kind}"
     return StatusError(500, "", f"failed to create typed patch object ({who}): {said}")
+
+
+def unreadable_version(text: str) -> StatusError:
+    """500, as the real server has it: a watch is to begin at a resourceVersion that is no number."""
+    problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    return StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
+
+
+def bad_version(text: str) -> StatusError:
+    """500, as the real server has it: the resourceVersion of a replacement is no number."""
+    return StatusError(500, "", f'strconv.ParseUint: parsing "{text}": invalid syntax')

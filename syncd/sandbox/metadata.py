@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from syncd.sandbox import errors
+from syncd.sandbox import errors, storage
 from syncd.sandbox.kinds import Cause
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ def placed(kind: ServedKind, obj: JSONObject, namespace: str, name: str = "") ->
     if name:
         own = metadata.get("name", "")
         if not own:
-            raise errors.bad_request(f"name must be provided in the object: {name} was sent on the request")
+            raise errors.bad_request(
+                f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )
         if own != name:
             raise errors.bad_request(f"the name of the object ({own}) does not match the name on the URL ({name})")
     return obj | {"metadata": metadata}
@@ -173,13 +175,19 @@ def check_preconditions(kind: ServedKind, new: JSONObject, old: JSONObject) -> N
     metadata, name = new["metadata"], old["metadata"]["name"]
     uid, own_uid = metadata.get("uid", ""), old["metadata"]["uid"]
     if uid and uid != own_uid:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {own_uid}"
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{storage.key_of(old).lstrip('/')}, "
+            "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+            f"UID in precondition: {uid}, UID in object meta: {own_uid}"
+        )
         raise errors.conflict(kind.group_resource, name, why)
     version = metadata.get("resourceVersion", "")
     if version in ("", "0"):
         if kind.custom or (kind.group, kind.kind) in _UPDATE_NEEDS_VERSION:
             message = f"Invalid value: {version or '0'}: must be specified for an update"
             raise errors.invalid(kind, name, [Cause("metadata.resourceVersion", "FieldValueInvalid", message)])
+    elif not version.isdecimal():
+        raise errors.bad_version(version)
     elif version != old["metadata"]["resourceVersion"]:
         raise errors.conflict(kind.group_resource, name)
 

@@ -33,7 +33,7 @@ def accepted(header: str, transforms: tuple[str, ...] = _TRANSFORMS) -> Form:
     """
     form = _accepted(header, transforms)
     if form is None:
-        raise errors.not_acceptable(", ".join(_SERVED))
+        raise errors.not_acceptable((*_SERVED, f"{JSON};stream=watch"))
     return form
 
 

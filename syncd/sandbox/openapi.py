@@ -88,7 +88,7 @@ class OpenAPI:
         if path == "/openapi/v2":
             accept = request.headers.get("accept", "*/*")
             if not any(clause.partition(";")[0].strip() in _JSON_V2 for clause in accept.split(",")):
-                raise errors.not_acceptable("application/json")
+                raise errors.not_acceptable(("application/json",))
             return responses.encoded(self._document("", "v2").body)
         if path == "/openapi/v3":
             return responses.plain({"paths": {at: {"serverRelativeURL": self._url(at)} for at in self._addresses()}})

@@ -9,12 +9,12 @@ import orjson
 
 from syncd.merge import json_merge, schema, strategic
 from syncd.merge.errors import MergeError
-from syncd.sandbox import bodies, errors
+from syncd.sandbox import errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from syncd.model import JSONObject
+    from syncd.model import JSONObject, JSONValue
     from syncd.sandbox.kinds import ServedKind
 
 JSON_PATCH = "application/json-patch+json"
@@ -22,6 +22,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
+_ALL = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 _MAX_OPERATIONS = 10_000
 
 
@@ -29,7 +30,7 @@ def media_types(kind: ServedKind) -> tuple[str, ...]:
     """The patch types that a kind accepts: strategic merge patches need Go types, which custom kinds have not."""
     if kind.custom:
         return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-    return (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+    return _ALL
 
 
 def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObject], JSONObject]:
@@ -38,13 +39,19 @@ def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObj
     Raises:
         StatusError: 400, the patch cannot be parsed; 415, the kind does not take its type.
     """
+    if media_type not in _ALL:
+        raise errors.wrong_patch_type()
     if media_type not in media_types(kind):
         raise errors.unsupported_media_type(media_types(kind))
     if media_type == JSON_PATCH:
         return _json_patcher(body)
-    patch = bodies.read_value(body)
+    patch = _read(body)
     if not isinstance(patch, dict):
-        raise errors.bad_request("error decoding patch: the patch is no JSON object")
+        prefix = "" if media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        go_type = {list: "array", str: "string", bool: "bool"}.get(type(patch), "number")
+        raise errors.bad_request(
+            f"{prefix}json: cannot unmarshal {go_type} into Go value of type map[string]interface {{}}"
+        )
     if media_type == MERGE_PATCH:
         return lambda obj: json_merge.apply_patch(obj, patch)
     patch_schema = schema.bundled(kind.group, kind.version, kind.kind)
@@ -60,19 +67,26 @@ def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObj
     return apply
 
 
-def _json_patcher(body: bytes) -> Callable[[JSONObject], JSONObject]:
-    operations = bodies.read_value(body)
+def _read(body: bytes) -> JSONValue:
     try:
-        patch = jsonpatch.JsonPatch(operations)
-    except (jsonpatch.InvalidJsonPatch, TypeError) as error:
-        raise errors.bad_request(str(error)) from None
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise errors.bad_request(f"error decoding patch: {error}") from None
+
+
+def _json_patcher(body: bytes) -> Callable[[JSONObject], JSONObject]:
+    operations = _read(body)
+    if not isinstance(operations, list) or not all(isinstance(operation, dict) for operation in operations):
+        raise errors.bad_request(
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+        )
     if len(operations) > _MAX_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
         raise errors.entity_too_large(message)
 
     def apply(obj: JSONObject) -> JSONObject:
         try:
-            patched: JSONObject = patch.apply(orjson.loads(orjson.dumps(obj)), in_place=True)
+            patched = jsonpatch.JsonPatch(operations).apply(orjson.loads(orjson.dumps(obj)), in_place=True)
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError):
             raise errors.unprocessable() from None
         if not isinstance(patched, dict):

@@ -66,9 +66,7 @@ class Pipeline:
             raise errors.strict_decoding(kind, problems)
         return obj, [] if options.field_validation == "Ignore" else problems
 
-    def decode_sparse(
-        self, kind: ServedKind, applied: JSONObject, options: WriteOptions
-    ) -> tuple[JSONObject, list[str]]:
+    def check_sparse(self, kind: ServedKind, applied: JSONObject, options: WriteOptions) -> None:
         """Check a configuration for server-side apply, which keeps only the fields that its author wrote.
 
         Raises:
@@ -77,7 +75,6 @@ class Pipeline:
         _, problems = self.decode(kind, applied, options._replace(field_validation="Warn"))
         if problems:
             raise errors.untyped(kind, applied, problems)
-        return applied, []
 
     def default(self, kind: ServedKind, obj: JSONObject) -> JSONObject:
         """Fill in what a server fills in."""

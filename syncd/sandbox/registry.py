@@ -54,6 +54,10 @@ class Registry:
         """The kind at a path."""
         return self._by_path.get((group, version, plural))
 
+    def serves(self, group: str) -> bool:
+        """Whether there is such a group."""
+        return any(kind.group == group for kind in self)
+
     def stored(self, resource: GroupResource) -> ServedKind | None:
         """The kind whose objects are stored there, in the version that they are stored in."""
         return self._stored.get(resource)

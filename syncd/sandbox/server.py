@@ -190,6 +190,7 @@ class _Server(uvicorn.Server):
                 lifespan="off",
                 log_config=None,
                 access_log=False,
+                date_header=False,
                 server_header=False,
                 timeout_keep_alive=_KEEP_ALIVE,
             )

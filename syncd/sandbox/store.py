@@ -156,8 +156,7 @@ def _position(context: Context, options: ListOptions) -> tuple[int, str]:
     """The revision to list at, and the key to go on from."""
     present = context.storage.revision
     asked = parse_version(options.version)
-    if options.match and not options.version:
-        raise errors.invalid_list_options("resourceVersionMatch is forbidden unless resourceVersion is provided")
+    _check_match(options)
     if options.token:
         if options.version and asked:
             raise errors.bad_request("specifying resource version is not allowed when using continue")
@@ -166,9 +165,21 @@ def _position(context: Context, options: ListOptions) -> tuple[int, str]:
     if asked > present:
         raise errors.version_too_large(asked, present)
     exact = options.match == "Exact" or (not options.match and options.limit > 0 and asked > 0)
-    if exact and not asked:
-        raise errors.invalid_list_options('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"')
     return (asked if exact else present), ""
+
+
+def _check_match(options: ListOptions) -> None:
+    field = "resourceVersionMatch"
+    if not options.match:
+        return
+    if not options.version:
+        raise errors.invalid_list_options(field, f"Forbidden: {field} is forbidden unless resourceVersion is provided")
+    if options.match not in ("Exact", "NotOlderThan"):
+        text = f'Unsupported value: "{options.match}": supported values: "Exact", "NotOlderThan", ""'
+        raise errors.invalid_list_options(field, text)
+    if options.match == "Exact" and options.version == "0":
+        text = f'Forbidden: {field} "exact" is forbidden for resourceVersion "0"'
+        raise errors.invalid_list_options(field, text)
 
 
 def parse_version(text: str) -> int:
@@ -180,7 +191,7 @@ def parse_version(text: str) -> int:
     if not text:
         return 0
     if not text.isdecimal():
-        raise errors.bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise errors.bad_request(f"invalid resource version: {errors.unreadable_version(text)}")
     return int(text)
 
 
@@ -195,7 +206,7 @@ def _read_token(text: str) -> tuple[int, str]:
         token = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         return int(token["rv"]), str(token["start"]).removesuffix("\u0000")
     except (ValueError, KeyError, TypeError, binascii.Error) as error:
-        raise errors.bad_request(f"continue key is not valid: {error}") from None
+        raise errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from None
 
 
 def _forgotten(options: ListOptions, present: int, after: str) -> errors.StatusError:

@@ -36,8 +36,7 @@ def encode(context: Context, kind: ServedKind, items: Sequence[Stored], metadata
     for stored in items:
         obj = conversion.from_storage(kind, stored.object)
         row: JSONObject = {"cells": [table_cells.cell(column, obj, now) for column in columns]}
-        if include != "None":
-            row["object"] = obj if include == "Object" else responses.partial(obj)
+        row["object"] = None if include == "None" else obj if include == "Object" else responses.partial(obj)
         rows.append(row)
     return orjson.dumps(
         {

@@ -125,8 +125,8 @@ def _selector(*path: str) -> Callable[[JSONObject], str]:
     return lambda obj: selector_text(_get(obj, *path) or {}) or _NONE
 
 
-def _data(obj: JSONObject) -> str:
-    return str(len(obj.get("data") or {}) + len(obj.get("binaryData") or {}))
+def _data(obj: JSONObject) -> int:
+    return len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
 
 
 # --- networking ----------------------------------------------------------------------------------------------------

@@ -80,7 +80,9 @@ class Watch:
         self._wake = asyncio.Event()
         self._waking = False
         self._ended = False
-        self._since = store.parse_version(options.version)
+        if options.version and not options.version.isdecimal():
+            raise errors.unreadable_version(options.version)
+        self._since = int(options.version or "0")
         self._revision = self._since
 
     async def events(self, stop: asyncio.Event) -> AsyncIterator[bytes]:

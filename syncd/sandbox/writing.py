@@ -33,8 +33,7 @@ def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, 
     Raises:
         StatusError: As a real server refuses it.
     """
-    obj = metadata.placed(kind, obj, namespace)
-    check_type(kind, obj)
+    obj = metadata.placed(kind, check_type(context, kind, obj), namespace)
     decoded, warnings = context.pipeline.decode(kind, obj, options)
     with context.storage.lock:
         check_namespace(context, kind, namespace, decoded["metadata"].get("name", ""))
@@ -48,7 +47,7 @@ def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, 
 def store_new(context: Context, kind: ServedKind, new: JSONObject, options: WriteOptions) -> Stored:
     """Validate and store an object that is complete but for its resourceVersion."""
     context.pipeline.validate(kind, new, None)
-    name = new["metadata"]["name"]
+    name = new["metadata"].get("name", "")
     if context.storage.get(kind.stored_in, new["metadata"].get("namespace", ""), name):
         raise errors.already_exists(kind.group_resource, name)
     stored = conversion.to_storage(kind, new)
@@ -57,29 +56,36 @@ def store_new(context: Context, kind: ServedKind, new: JSONObject, options: Writ
     return put(context, kind.stored_in, stored)
 
 
-def check_type(kind: ServedKind, obj: JSONObject) -> None:
-    """Refuse a body of another kind or version than the path's.
+def check_type(context: Context, kind: ServedKind, obj: JSONObject) -> JSONObject:
+    """Refuse a body of another kind or version than the path's; the body with its type, which it may leave out.
 
     Raises:
         StatusError: 400.
     """
-    said_kind, said_version = obj.get("kind", ""), obj.get("apiVersion", "")
+    said_kind, said_version = obj.get("kind") or "", obj.get("apiVersion") or ""
     if said_kind == kind.kind and said_version == kind.api_version:
-        return
-    if not said_kind:
+        return obj
+    if kind.custom and not said_kind:
         raise errors.bad_request(
             f"the object provided is unrecognized (must be of type {kind.kind}): "
             "Object 'Kind' is missing in the body of the request"
         )
+    said_kind, said_version = said_kind or kind.kind, said_version or kind.api_version
+    said = f'{said_kind} in version "{said_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
+    known = context.registry.of_kind(said_version, said_kind)
+    if known is None and not kind.custom:
+        raise errors.bad_request(
+            f'{said}no kind "{said_kind}" is registered for version "{said_version}" in scheme '
+            '"pkg/runtime/scheme.go:111"'
+        )
+    if known is not None and (known.group, known.kind) != (kind.group, kind.kind):
+        into = f"{kind.group.split('.')[0] or 'core'}.{kind.kind}"
+        raise errors.bad_request(f"{said}converting ({known.version}.{known.kind}) to ({into}): unknown conversion")
     if said_version != kind.api_version:
         raise errors.bad_request(
             f"the API version in the data ({said_version}) does not match the expected API version ({kind.api_version})"
         )
-    version = kind.version
-    raise errors.bad_request(
-        f'{said_kind} in version "{version}" cannot be handled as a {kind.kind}: converting '
-        f"({version}.{said_kind}) to ({kind.group.split('.')[0] or 'core'}.{kind.kind}): unknown conversion"
-    )
+    return obj | {"kind": kind.kind, "apiVersion": kind.api_version}
 
 
 def check_namespace(context: Context, kind: ServedKind, namespace: str, name: str) -> None:
@@ -109,8 +115,8 @@ def update(context: Context, place: Place, make: Callable[[JSONObject], JSONObje
     with context.storage.lock:
         stored = store.get(context, place)
         old = store.served(kind, stored)
-        raw = metadata.placed(kind, make(old), place.namespace, place.name)
-        check_type(kind, raw)
+        raw = check_type(context, kind, make(old))
+        raw = metadata.placed(kind, raw, place.namespace, place.name)
         metadata.check_preconditions(kind, raw, old)
         decoded, warnings = context.pipeline.decode(kind, raw, options)
         new = context.pipeline.default(kind, decoded)
