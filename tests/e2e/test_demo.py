@@ -146,7 +146,7 @@ def test_the_three_things_to_try_do_what_the_demo_says(demo: Demo) -> None:
 
     seen = len(demo.text)
     demo.type_in(demo.section("3. "))
-    demo.wait_for(r"drift: Deployment\.apps shop-dev/worker changed by kubectl", seen)
+    demo.wait_for(r"drift: Deployment\.apps shop-dev/worker changed", seen)
     demo.wait_for(r"~ spec\.replicas: 5 → 1", seen)
     worker = json.loads(demo.kubectl("get", "deployment", "worker", "--namespace", "shop-dev", "--output", "json"))
     assert worker["spec"]["replicas"] == 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,24 @@ def test_the_version_is_the_same_everywhere() -> None:
 @pytest.mark.parametrize("requirement", PROJECT["project"]["dependencies"])
 def test_a_dependency_has_a_lower_bound(requirement: str) -> None:
     assert ">=" in requirement
+
+
+def test_what_the_package_imports_is_what_it_depends_on() -> None:
+    imported: set[str] = set()
+    for path in (ROOT / "syncd").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module or "")
+    foreign = {item.partition(".")[0] for item in imported} - sys.stdlib_module_names - {"syncd"}
+    distributions = importlib.metadata.packages_distributions()
+    used = {normal(distributions[item][0]) for item in foreign}
+    assert used == {normal(re.split(r"[<>=\[]", item)[0]) for item in PROJECT["project"]["dependencies"]}
+
+
+def normal(distribution: str) -> str:
+    return distribution.lower().replace("_", "-")
 
 
 def test_every_room_of_the_package_is_under_the_import_rules() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,9 +27,10 @@ from syncd.telemetry.logs import configure_logging
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from syncd.cli.demo.repositories import Environment
+    from syncd.cli.demo.screen import Event
     from syncd.cli.serving import Service
 
 _HOST: Final = "127.0.0.1"
@@ -62,9 +64,9 @@ def command(*, once: bool, port: int | None, folder: Path) -> int:
     goes on until Ctrl-C. With --once: ends after the first convergence, with status 0 if every Sync is Synced.
     """
     folder = folder.absolute()
-    configure_logging("error", "auto")  # the screen tells what happens
+    prepare_folder(folder)
     screen = Screen(console())
-    with stopped_by_signal(Exit.INTERRUPTED) as stop, SandboxServer() as cluster:
+    with stopped_by_signal(Exit.INTERRUPTED) as stop, _logging_to(folder / "syncd.log"), SandboxServer() as cluster:
         environments = _prepare(folder, cluster, screen)
         events = Events()
         with serving(
@@ -81,6 +83,17 @@ def command(*, once: bool, port: int | None, folder: Path) -> int:
             return _until_stopped(screen, service, events, stop, lambda: _show_guide(screen, environments, folder))
 
 
+@contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """Send the log into a file for as long as this lasts: the screen tells what happens in its own words."""
+    with path.open("w", encoding="utf-8", buffering=1) as file:
+        configure_logging("info", "json", file)
+        try:
+            yield
+        finally:
+            configure_logging("error")
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,7 +105,6 @@ def _is_free(port: int) -> bool:
 
 
 def _prepare(folder: Path, cluster: SandboxServer, screen: Screen) -> tuple[Environment, ...]:
-    prepare_folder(folder)
     environments = make_environments(sample_manifests(), folder)
     for environment in environments:
         screen.say(f"Repository    {environment.repository} (work in {environment.clone})")
@@ -120,11 +132,14 @@ def _until_stopped(
     """Show what happens until a signal comes; the guide comes once everything has been tried for the first time."""
     waiting = {status.id for status in service.board.statuses()}
     with screen.table():
-        while not stop.is_set():
+        while True:
             screen.update(service.board.statuses())
-            told = _tell(screen, events)
-            if waiting and told:
-                waiting.discard(told.id)
+            event = events.next(_TICK_SECONDS)
+            if stop.is_set():  # from here on there is only news of work that was given up
+                break
+            ended = _tell(screen, event)
+            if waiting and ended:
+                waiting.discard(ended.id)
                 if not waiting:
                     show_guide()
     screen.say("Stopping.")
@@ -138,21 +153,21 @@ def _until_converged(screen: Screen, service: Service, events: Events, stop: thr
     with screen.table():
         while not all(tally.synced or tally.reconciles >= _ATTEMPTS for tally in tallies.values()):
             screen.update(service.board.statuses())
+            event = events.next(_TICK_SECONDS)
             if stop.is_set():
                 return Exit.INTERRUPTED
             if time.monotonic() >= deadline:
                 screen.say(f"Not converged after {_CONVERGENCE_SECONDS:.0f} seconds.", "red")
                 break
-            status = _tell(screen, events)
-            if status:
-                tallies[status.id] = tallies[status.id].add(status)
+            ended = _tell(screen, event)
+            if ended:
+                tallies[ended.id] = tallies[ended.id].add(ended)
     screen.console.print(summary_table(tuple(tallies.values())))
     return Exit.OK if all(tally.synced for tally in tallies.values()) else Exit.FAILURE
 
 
-def _tell(screen: Screen, events: Events) -> SyncStatus | None:
-    """Tell of the next event, if one comes soon; returns it if it is the end of a reconcile."""
-    event = events.next(_TICK_SECONDS)
+def _tell(screen: Screen, event: Event | None) -> SyncStatus | None:
+    """Tell of an event, if there is one; returns it if it is the end of a reconcile."""
     if isinstance(event, SyncStatus):
         screen.reconciled(event)
         return event

@@ -67,7 +67,7 @@ def experiments(environments: Sequence[Environment]) -> tuple[Experiment, ...]:
                 f"{call} scale deployment worker --replicas 5",
                 f"{call} get deployment worker --watch",
             ),
-            "within seconds it has one replica again, and the page says who changed it",
+            "at once it has one replica again, and the status page says what was changed",
         ),
     )
 

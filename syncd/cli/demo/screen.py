@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich.live import Live
 from rich.table import Table
@@ -31,11 +31,15 @@ _STATE_STYLES: Final = {SyncState.SYNCED: "green", SyncState.OUT_OF_SYNC: "yello
 _SIGNS: Final = {ActionType.CREATE: "+", ActionType.UPDATE: "~", ActionType.PRUNE: "-"}
 
 
+Event: TypeAlias = "SyncStatus | tuple[Sync, DriftRecord]"
+"""The end of a reconcile, or a drift."""
+
+
 class Events:
     """A listener that hands what the daemon tells to the thread that owns the screen."""
 
     def __init__(self) -> None:
-        self._queue: queue.SimpleQueue[SyncStatus | tuple[Sync, DriftRecord]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
 
     def status_changed(self, status: SyncStatus) -> None:
         """Not told: the table reads the board."""
@@ -51,7 +55,7 @@ class Events:
     def sync_removed(self, sync_id: str) -> None:
         """Not told: the demo's Syncs stay."""
 
-    def next(self, seconds: float) -> SyncStatus | tuple[Sync, DriftRecord] | None:
+    def next(self, seconds: float) -> Event | None:
         """Return the next event, or None if none comes in time."""
         try:
             return self._queue.get(timeout=seconds)
