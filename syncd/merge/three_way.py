@@ -64,8 +64,11 @@ def desired_order(desired: list[Key], kept: list[Key]) -> list[Key]:
 
 
 def live_order(desired: list[Key], kept: list[Key]) -> list[Key]:
-    """What live has stays where it is, and new items follow."""
-    return kept + [key for key in desired if key not in set(kept)]
+    """Live items in their places, those that are desired too in the desired order among these places; new ones last."""
+    present = set(kept)
+    wanted = iter([key for key in desired if key in present])
+    common = set(desired) & present
+    return [next(wanted) if key in common else key for key in kept] + [key for key in desired if key not in present]
 
 
 class _Merger:
