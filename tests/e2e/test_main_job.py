@@ -244,7 +244,7 @@ def test_a_failing_sync_disturbs_no_other_and_recovers(
         status = daemon.wait_for("later", "reports its error", lambda status: status["error"])
         assert status["state"] == "Unknown"
         assert str(missing) in status["error"]
-        assert metric(daemon, "syncd_sync_failing_since_timestamp_seconds", name="later") is not None
+        assert metric(daemon, "syncd_sync_failing_since_timestamp_seconds", sync="syncd/later") is not None
         (tmp_path / "copy.git").symlink_to(repository.path)
         missing.symlink_to(repository.path)
         daemon.wait_for("later", "has left its error behind", lambda status: "not found" not in status["error"].lower())
@@ -255,11 +255,11 @@ def test_a_failing_sync_disturbs_no_other_and_recovers(
     [
         ({"bad.yaml": "a: [1\n"}, ["bad.yaml", "line"]),
         ({"bad.yaml": "kind: ConfigMap\nkind: Secret\n"}, ["bad.yaml", "line 2", "kind"]),
-        ({"bad.yaml": f"---\n{NAMESPACE}---\n{SETTINGS}"}, ["bad.yaml", "settings.yaml", "already defined"]),
+        ({"bad.yaml": f"---\n{NAMESPACE}---\n{SETTINGS}"}, ["bad.yaml", "settings.yaml", "already"]),
         ({"bad.yaml": "apiVersion: v1\nmetadata: {name: a}\n"}, ["bad.yaml", "kind"]),
         ({"bad.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"}, ["bad.yaml", "name"]),
         ({"kustomization.yaml": "resources: [missing.yaml]\n"}, ["missing.yaml"]),
-        (dict.fromkeys(SHOP), ["nothing"]),
+        (dict.fromkeys(SHOP), ["no Kubernetes object"]),
     ],
 )
 def test_bad_input_is_one_clear_error_and_nothing_is_lost(
@@ -275,7 +275,7 @@ def test_bad_input_is_one_clear_error_and_nothing_is_lost(
         uid = (cluster.kubectl.get("configmap", "settings", "shop") or {})["metadata"]["uid"]
         repository.commit({"keep.txt": "", **change})
         status = daemon.wait_for("shop", "reports it", lambda status: status["error"] or status["pruneHeld"])
-        text = status["error"] + status["pruneHeld"]
+        text = " ".join([status["error"], *status["problems"], status["pruneHeld"]])
         assert all(word in text for word in words), text
         settings = cluster.kubectl.get("configmap", "settings", "shop")
         assert settings is not None
