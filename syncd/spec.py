@@ -19,9 +19,13 @@ KIND: Final = "Sync"
 
 _DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_NOT_IN_REFS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\]|\.lock(/|$)|@\{|//|^/|/$|\.$|(^|/)\.")
 _DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
 _DNS_LABEL = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 _URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
+# No user or host starts with "-": ssh would take it for an option.
+_NETWORK_URL = re.compile(r"^[a-z]+://(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?/[^/]", re.ASCII)
+_SCP_LIKE = re.compile(r"^\w[\w.+-]*@\w[\w.-]*:(?!//|-)\S+$", re.ASCII)
 
 
 def parse_duration(value: object) -> object:
@@ -76,7 +80,7 @@ class GitRef(Model):
             raise ValueError(f"give one of branch, tag, semver and commit, not {' and '.join(given)}")
         for name in ("branch", "tag"):
             value = getattr(self, name)
-            if value is not None and (value.startswith("-") or ".." in value or re.search(r"[\s~^:?*\[\\]", value)):
+            if value is not None and (value.startswith("-") or ".." in value or _NOT_IN_REFS.search(value)):
                 raise ValueError(f"{name} {value!r} is not a name that Git allows")
         return self
 
@@ -96,12 +100,16 @@ class GitSource(Model):
     @classmethod
     def _safe_url(cls, url: str) -> str:
         """Refuse what Git would take for an option or a remote helper (``ext::``), and credentials in the URL."""
-        scp_like = re.match(r"^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:(?!/)\S+$", url)
-        local = url.startswith(("/", "./", "../"))
-        if not (url.startswith(_URL_SCHEMES) or scp_like or local) or re.search(r"[\s\x00-\x1f]", url):
+        if re.search(r"[\s\x00-\x1f\x7f]", url):
+            raise ValueError("must not hold white space")
+        if url.startswith(("/", "./", "../")) or _SCP_LIKE.match(url):
+            return url
+        if not url.startswith(_URL_SCHEMES):
             raise ValueError("must be an https, http, ssh, git or file URL, user@host:path, or a path")
-        if re.match(r"^https?://[^/]*@", url):
-            raise ValueError("must not hold credentials: they would end up in logs")
+        if re.match(r"^(?!ssh:)[a-z]+://[^/]*@|^ssh://[^/@]*:[^/]*@", url) or "?" in url or "#" in url:
+            raise ValueError("must not hold credentials, '?' or '#': they would end up in logs")
+        if not url.startswith("file://") and not _NETWORK_URL.match(url):
+            raise ValueError("must name a host, and a repository on it")
         return url
 
 

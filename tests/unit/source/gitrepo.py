@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncd.spec import GitRef, GitSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 _ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -64,8 +64,9 @@ class GitRepo:
         self.git("push", "-q", "origin", f"refs/tags/{name}")
 
     @staticmethod
-    def _run(*arguments: str, cwd: Path) -> str:
-        done = subprocess.run(
-            ["git", *arguments], cwd=cwd, env=_ENVIRONMENT, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
+    def _run(*arguments: str, cwd: Path, stdin: Path | None = None) -> str:
+        with (stdin or Path(os.devnull)).open("rb") as file:
+            done = subprocess.run(
+                ["git", *arguments], cwd=cwd, env=_ENVIRONMENT, check=True, capture_output=True, stdin=file
+            )
+        return done.stdout.decode().strip()
