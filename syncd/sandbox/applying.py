@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from syncd.sandbox import errors, metadata, openapi, store, writing
-from syncd.sandbox.pipeline import managed_by, rfc3339
+from syncd.sandbox import errors, metadata, store, writing
+from syncd.sandbox.pipeline import rfc3339
 from syncd.sandbox.writing import Written
 
 if TYPE_CHECKING:
     from syncd.model import JSONObject
     from syncd.sandbox.kinds import ServedKind
     from syncd.sandbox.pipeline import WriteOptions
-    from syncd.sandbox.schema import Schema
     from syncd.sandbox.storage import Stored
     from syncd.sandbox.store import Context, Place
 
@@ -49,10 +47,11 @@ def apply(
             return Written(_create(context, kind, applied, options, force=force), created=True)
         old = store.served(kind, stored)
         metadata.check_preconditions(kind, _with_version(applied, old), old)
-        new = _merge(context, kind, old, applied, options, force=force)
+        new = context.pipeline.apply(kind, old, applied, options, context.clock(), force=force)
         new, _ = context.pipeline.decode(kind, new, options)
         new = context.pipeline.default(kind, new)
         new = metadata.for_update(kind, new, old, options.subresource)
+        new = context.pipeline.prepare_update(kind, new, old, options)
         return Written(writing.store_update(context, kind, stored, new, options))
 
 
@@ -70,10 +69,11 @@ def _create(
     if meta.get("uid") or meta.get("resourceVersion"):
         raise errors.conflict(kind.group_resource, meta["name"], "the object does not exist")
     writing.check_namespace(context, kind, meta.get("namespace", ""), meta["name"])
-    new = _merge(context, kind, None, applied, options, force=force)
+    new = context.pipeline.apply(kind, None, applied, options, context.clock(), force=force)
     new, _ = context.pipeline.decode(kind, new, options)
     new = metadata.for_create(kind, new, uid=context.new_uid(), now=rfc3339(context.clock()))
-    return writing.store_new(context, kind, context.pipeline.default(kind, new), options)
+    new = context.pipeline.prepare_create(kind, context.pipeline.default(kind, new))
+    return writing.store_new(context, kind, new, options)
 
 
 def _named(applied: JSONObject, name: str) -> JSONObject:
@@ -87,22 +87,3 @@ def _with_version(applied: JSONObject, old: JSONObject) -> JSONObject:
     meta = applied["metadata"]
     version = meta.get("resourceVersion") or old["metadata"]["resourceVersion"]
     return applied | {"metadata": meta | {"resourceVersion": version}}
-
-
-def _merge(
-    context: Context,
-    kind: ServedKind,
-    live: JSONObject | None,
-    applied: JSONObject,
-    options: WriteOptions,
-    *,
-    force: bool,
-) -> JSONObject:
-    fieldmanager: Any = importlib.import_module("syncd.sandbox.fieldmanager")
-    request = managed_by(kind, options, "Apply", context.clock())
-    schema: Schema | None = context.pipeline.custom.schema(kind) if kind.custom else openapi.built_in_schema(kind)
-    try:
-        merged: JSONObject = fieldmanager.apply(live, applied, request, force=force, schema=schema)
-    except fieldmanager.ConflictsError as error:
-        raise errors.apply_conflict(error.causes) from None
-    return merged

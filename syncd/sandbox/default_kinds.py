@@ -1,4 +1,4 @@
-"""Defaults that depend on other fields, and what registries and admission plugins fill into whole objects.
+"""Defaults that depend on other fields.
 
 Every function here changes the object it gets: :mod:`syncd.sandbox.defaulting` hands it a fresh, typed copy.
 """
@@ -9,14 +9,12 @@ import base64
 from typing import TYPE_CHECKING
 
 from syncd.sandbox import quantity
-from syncd.sandbox.default_services import finish_service, port_default, service_defaults
-from syncd.sandbox.pod_admission import admit_pod
+from syncd.sandbox.default_services import port_default, service_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from syncd.model import JSONObject
-    from syncd.sandbox.kinds import ServedKind
 
 _RBAC = "rbac.authorization.k8s.io"
 _MAX_INT32 = 2**31 - 1
@@ -145,10 +143,11 @@ def _job_spec(obj: JSONObject) -> None:
 
 def _job(obj: JSONObject) -> None:
     obj["spec"].setdefault("manualSelector", False)  # of a Job alone, not of a CronJob's template
-    _take_template_labels(obj)
+    take_template_labels(obj)
 
 
-def _take_template_labels(obj: JSONObject) -> None:
+def take_template_labels(obj: JSONObject) -> None:
+    """An object without labels gets those of its template."""
     labels = (obj["spec"].get("template") or {}).get("metadata", {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
         obj["metadata"]["labels"] = dict(labels)
@@ -158,7 +157,7 @@ def _replication_controller(obj: JSONObject) -> None:
     labels = (obj["spec"].get("template") or {}).get("metadata", {}).get("labels")
     if labels:
         _default(obj["spec"], "selector", dict(labels))
-    _take_template_labels(obj)
+    take_template_labels(obj)
 
 
 def _autoscaler(obj: JSONObject) -> None:
@@ -244,68 +243,3 @@ HOOKS: dict[str, Callable[[JSONObject], None]] = {
     "rbac.v1.Subject": _subject,
 }
 """By struct; called after its plain values are filled in, and before the structs below it."""
-
-
-def finish(kind: ServedKind, obj: JSONObject) -> None:
-    """What a registry or an admission plugin adds when an object of this kind is created."""
-    finisher = _FINISHERS.get((kind.group, kind.kind))
-    if finisher is not None:
-        finisher(obj)
-
-
-def is_new(obj: JSONObject) -> bool:
-    """Whether the object is being created: the server has given it no resourceVersion yet."""
-    return not obj["metadata"].get("resourceVersion")
-
-
-def _finish_namespace(obj: JSONObject) -> None:
-    if is_new(obj):
-        obj["spec"]["finalizers"] = sorted({*(obj["spec"].get("finalizers") or ()), "kubernetes"})
-
-
-def _finish_job(obj: JSONObject) -> None:
-    """Selector and template labels that tell a Job's Pods from those of others."""
-    spec, metadata = obj["spec"], obj["metadata"]
-    uid, name = metadata.get("uid"), metadata.get("name")
-    if spec.get("manualSelector") or not (is_new(obj) and uid and name):
-        return
-    template = spec["template"].setdefault("metadata", {})
-    own = {
-        "job-name": name,
-        "batch.kubernetes.io/job-name": name,
-        "controller-uid": uid,
-        "batch.kubernetes.io/controller-uid": uid,
-    }
-    template["labels"] = own | (template.get("labels") or {})
-    selector = spec.setdefault("selector", {})
-    own_selector = {"batch.kubernetes.io/controller-uid": uid}
-    selector["matchLabels"] = own_selector | (selector.get("matchLabels") or {})
-    _take_template_labels(obj)  # as a server does when it reads the Job back from its storage
-
-
-def _finish_claim(obj: JSONObject) -> None:
-    _add_finalizer(obj, "kubernetes.io/pvc-protection")
-
-
-def _finish_volume(obj: JSONObject) -> None:
-    _add_finalizer(obj, "kubernetes.io/pv-protection")
-
-
-def _add_finalizer(obj: JSONObject, finalizer: str) -> None:
-    finalizers = obj["metadata"].get("finalizers") or []
-    if is_new(obj) and finalizer not in finalizers:
-        obj["metadata"]["finalizers"] = [*finalizers, finalizer]
-
-
-def _finish_pod(obj: JSONObject) -> None:
-    admit_pod(obj, new=is_new(obj))
-
-
-_FINISHERS: dict[tuple[str, str], Callable[[JSONObject], None]] = {
-    ("", "Namespace"): _finish_namespace,
-    ("", "PersistentVolume"): _finish_volume,
-    ("", "PersistentVolumeClaim"): _finish_claim,
-    ("", "Pod"): _finish_pod,
-    ("", "Service"): finish_service,
-    ("batch", "Job"): _finish_job,
-}

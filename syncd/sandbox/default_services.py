@@ -11,6 +11,8 @@ from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syncd.model import JSONObject
 
 _FIRST_ADDRESS = int(IPv4Address("10.96.1.0"))  # 10.96.0.0/12, as kubeadm has it, without its first addresses
@@ -19,6 +21,7 @@ _FIRST_NODE_PORT, _NODE_PORTS = 30000, 2768
 _AFFINITY_SECONDS = 10800
 _API_SERVER = ("default", "kubernetes")
 _API_SERVER_ADDRESS = "10.96.0.1"
+_WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
 def port_default(obj: JSONObject) -> None:
@@ -34,7 +37,7 @@ def service_defaults(obj: JSONObject) -> None:
     elif not ((obj.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds"):
         obj["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
     kind = obj["type"]
-    reachable = kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and obj.get("externalIPs"))
+    reachable = kind in _WITH_NODE_PORTS or (kind == "ClusterIP" and obj.get("externalIPs"))
     if reachable and not obj.get("externalTrafficPolicy"):
         obj["externalTrafficPolicy"] = "Cluster"
     if kind != "ExternalName":
@@ -58,6 +61,44 @@ def finish_service(obj: JSONObject) -> None:
             if not port.get("nodePort"):
                 port["nodePort"] = _node_port(owner, f"{port.get('port')}/{port.get('protocol')}", taken)
                 taken.add(port["nodePort"])
+
+
+def keep_allocated(new: JSONObject, old: JSONObject) -> JSONObject:
+    """A Service's next state with the addresses and ports of its present one, as far as it still needs them.
+
+    What is of no use any more is dropped, unless the client changed it (then it is wrong, and will be told so).
+    """
+    spec, before = dict(new["spec"]), old["spec"]
+    needed, had = spec["type"] != "ExternalName", before["type"] != "ExternalName"
+    if needed and had and not spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec |= {field: before[field] for field in ("clusterIP", "clusterIPs") if field in before}
+    useless: list[str] = []
+    if had and not needed:
+        useless += ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+    if spec["type"] != "LoadBalancer":
+        useless += ("allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass")
+    if spec["type"] not in _WITH_NODE_PORTS and not spec.get("externalIPs"):
+        useless.append("externalTrafficPolicy")
+    for field in useless:
+        if spec.get(field) == before.get(field):
+            spec.pop(field, None)
+    if spec.get("ports"):
+        spec["ports"] = _keep_node_ports(spec, before.get("ports") or ())
+    return new | {"spec": spec}
+
+
+def _keep_node_ports(spec: JSONObject, before: Sequence[JSONObject]) -> list[JSONObject]:
+    numbers = {(port.get("port"), port.get("protocol")): port["nodePort"] for port in before if port.get("nodePort")}
+    ports = []
+    for port in spec["ports"]:
+        number = numbers.get((port.get("port"), port.get("protocol")))
+        if spec["type"] in _WITH_NODE_PORTS and number and not port.get("nodePort"):
+            ports.append(port | {"nodePort": number})
+        elif spec["type"] not in _WITH_NODE_PORTS and number and port.get("nodePort") == number:
+            ports.append({field: value for field, value in port.items() if field != "nodePort"})
+        else:
+            ports.append(dict(port))
+    return ports
 
 
 def _addresses(spec: JSONObject, owner: tuple[str, str]) -> None:

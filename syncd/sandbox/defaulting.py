@@ -2,7 +2,7 @@
 
 An object takes its typed form (:mod:`syncd.sandbox.codec`), then every struct in it gets the defaults of its type:
 plain values from a table, the rest from small functions. Both follow the ``SetDefaults_*`` functions of the API
-packages of the server, and its registries and admission plugins where these fill in fields that clients see.
+packages of the server. (What its registries and admission plugins add is in :mod:`syncd.sandbox.strategies`.)
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.sandbox import codec
-from syncd.sandbox.default_kinds import HOOKS, finish
+from syncd.sandbox.default_kinds import HOOKS
 from syncd.sandbox.default_values import VALUES
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def apply_defaults(kind: ServedKind, obj: JSONObject) -> JSONObject:
         return obj
     typed = codec.decode(kind, obj).object
     _fill(_plan(struct.name), typed)
-    finish(kind, typed)
     return typed
 
 

@@ -62,6 +62,12 @@ def built_in_schema(kind: ServedKind) -> Schema:
     return Schema.of(definitions()[name_of(kind)], definitions())
 
 
+@cache
+def metadata_schema() -> Schema:
+    """The schema of ``metadata``."""
+    return Schema.of(definitions()[_META + "ObjectMeta"], definitions())
+
+
 class _Document(NamedTuple):
     body: bytes
     hash: str

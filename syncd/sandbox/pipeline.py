@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from syncd.sandbox import errors
+from syncd.sandbox import codec, defaulting, errors, fieldmanager, openapi, strategies
+from syncd.sandbox.crd import CustomKinds
 from syncd.sandbox.kinds import ManagedBy
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
     from syncd.model import JSONObject
     from syncd.sandbox.kinds import Cause, ServedKind
-
-MAX_ANNOTATIONS = 262144
-"""The most bytes that keys and values of an object's annotations may have together."""
+    from syncd.sandbox.typed import Type
 
 
 def _part(name: str) -> Any:
@@ -43,8 +42,18 @@ class Pipeline:
     """The steps of a write for all kinds of one server. Used under the store's lock."""
 
     def __init__(self) -> None:
-        crd = _part("crd")
-        self.custom: Any = crd.CustomKinds() if crd else None
+        self.custom = CustomKinds()
+        self._types: dict[ServedKind, Type] = {}
+
+    def register(self, definition: JSONObject) -> tuple[ServedKind, ...]:
+        """Take a CustomResourceDefinition in, or its new state; what it serves now."""
+        self._types.clear()
+        return self.custom.register(definition)
+
+    def unregister(self, name: str) -> None:
+        """Forget a CustomResourceDefinition."""
+        self._types.clear()
+        self.custom.unregister(name)
 
     def decode(self, kind: ServedKind, obj: JSONObject, options: WriteOptions) -> tuple[JSONObject, list[str]]:
         """Read an object as its kind's types do.
@@ -55,12 +64,11 @@ class Pipeline:
         Raises:
             StatusError: 400: a field has a wrong type; or an unknown one was met in strict validation.
         """
+        unknown: Sequence[str]
         if kind.custom:
             obj, unknown = self.custom.prune(kind, obj)
-        elif codec := _part("codec"):
-            obj, unknown = codec.decode(kind, obj)
         else:
-            unknown = []
+            obj, unknown = codec.decode(kind, obj)
         problems = [f'unknown field "{path}"' for path in unknown]
         if problems and options.field_validation == "Strict":
             raise errors.strict_decoding(kind, problems)
@@ -77,22 +85,52 @@ class Pipeline:
             raise errors.untyped(kind, applied, problems)
 
     def default(self, kind: ServedKind, obj: JSONObject) -> JSONObject:
-        """Fill in what a server fills in."""
-        if kind.custom:
-            defaulted: JSONObject = self.custom.default(kind, obj)
-            return defaulted
-        defaulting = _part("defaulting")
-        return defaulting.apply_defaults(kind, obj) if defaulting else obj
+        """Fill in the defaults of the kind's types, or of its schema."""
+        return self.custom.default(kind, obj) if kind.custom else defaulting.apply_defaults(kind, obj)
+
+    def prepare_create(self, kind: ServedKind, new: JSONObject) -> JSONObject:
+        """Fill in what the server allocates; after :meth:`manage`, for nobody manages these fields."""
+        return strategies.prepare_create(kind, new)
+
+    def prepare_update(self, kind: ServedKind, new: JSONObject, old: JSONObject, options: WriteOptions) -> JSONObject:
+        """Keep what the server allocated before; after :meth:`manage`."""
+        return strategies.prepare_update(kind, new, old, options.subresource)
 
     def manage(
         self, kind: ServedKind, live: JSONObject | None, new: JSONObject, options: WriteOptions, now: datetime
     ) -> JSONObject:
         """Keep ``metadata.managedFields`` for a create, update or patch."""
-        fieldmanager = _part("fieldmanager")
-        if fieldmanager is None:
-            return new
-        managed: JSONObject = fieldmanager.update(live, new, managed_by(kind, options, "Update", now))
-        return managed
+        request = managed_by(kind, options, "Update", now)
+        return fieldmanager.update(kind, live, new, request, self._type_of(kind))
+
+    def apply(  # a request, and what it is applied to
+        self,
+        kind: ServedKind,
+        live: JSONObject | None,
+        applied: JSONObject,
+        options: WriteOptions,
+        now: datetime,
+        *,
+        force: bool,
+    ) -> JSONObject:
+        """Merge a configuration into the live object, by server-side apply.
+
+        Raises:
+            StatusError: 409 with a cause for each field that another manager owns.
+        """
+        request = managed_by(kind, options, "Apply", now)
+        try:
+            return fieldmanager.apply(kind, live, applied, request, self._type_of(kind), force=force)
+        except fieldmanager.ConflictsError as error:
+            raise errors.apply_conflict(error.causes) from None
+
+    def _type_of(self, kind: ServedKind) -> Type:
+        """The type of a kind's fields; kept, because types remember what they have seen of their schema."""
+        known = self._types.get(kind)
+        if known is None:
+            schema = self.custom.schema(kind) if kind.custom else openapi.built_in_schema(kind)
+            known = self._types[kind] = fieldmanager.type_of(kind, schema, openapi.metadata_schema())
+        return known
 
     def validate(self, kind: ServedKind, new: JSONObject, old: JSONObject | None) -> None:
         """Refuse an object that breaks its kind's rules.

@@ -41,6 +41,7 @@ def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, 
         new = metadata.for_create(kind, decoded, uid=context.new_uid(), now=rfc3339(now))
         new = context.pipeline.default(kind, new)
         new = context.pipeline.manage(kind, None, new, options, now)
+        new = context.pipeline.prepare_create(kind, new)
         return Written(store_new(context, kind, new, options), created=True, warnings=warnings)
 
 
@@ -122,6 +123,7 @@ def update(context: Context, place: Place, make: Callable[[JSONObject], JSONObje
         new = context.pipeline.default(kind, decoded)
         new = metadata.for_update(kind, new, old, options.subresource)
         new = context.pipeline.manage(kind, old, new, options, context.clock())
+        new = context.pipeline.prepare_update(kind, new, old, options)
         return Written(store_update(context, kind, stored, new, options), warnings=warnings)
 
 
@@ -152,7 +154,7 @@ def put(context: Context, resource: GroupResource, obj: JSONObject) -> Stored:
     """Store an object, and let a definition take effect."""
     stored = context.storage.put(resource, obj)
     if resource == DEFINITIONS:
-        kinds = context.pipeline.custom.register(stored.object)
+        kinds = context.pipeline.register(stored.object)
         context.registry.set_custom(obj["metadata"]["name"], kinds)
     return stored
 
@@ -162,6 +164,6 @@ def remove(context: Context, resource: GroupResource, obj: JSONObject) -> Stored
     stored = context.storage.remove(resource, obj)
     if resource == DEFINITIONS:
         name = obj["metadata"]["name"]
-        context.pipeline.custom.unregister(name)
+        context.pipeline.unregister(name)
         context.registry.set_custom(name, ())
     return stored

@@ -7,6 +7,7 @@ import pytest
 
 from syncd.sandbox.defaulting import apply_defaults
 from syncd.sandbox.kinds import BUILT_IN, built_in
+from syncd.sandbox.strategies import prepare_create
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,11 @@ def default(group: str, kind: str, **fields: Any) -> dict[str, Any]:
     defaulted = apply_defaults(served, given)
     assert given == before, "the given object is left alone"
     assert apply_defaults(served, defaulted) == defaulted, "once is enough"
-    return defaulted
+    before = copy.deepcopy(defaulted)
+    created = prepare_create(served, defaulted)
+    assert defaulted == before, "the given object is left alone"
+    assert apply_defaults(served, created) == created, "what is stored has its defaults"
+    return created
 
 
 def test_a_deployment_gets_what_a_real_server_fills_in() -> None:
