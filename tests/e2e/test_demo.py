@@ -36,6 +36,7 @@ class Demo:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lines: list[str] = []
+        self._ended = False
         self._news = threading.Condition()
         self.process = subprocess.Popen(
             [*SYNCD, "demo", "--port", "0"],
@@ -55,6 +56,9 @@ class Demo:
             with self._news:
                 self._lines.append(line.rstrip("\n"))
                 self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
 
     @property
     def text(self) -> str:
@@ -67,8 +71,8 @@ class Demo:
         with self._news:
             while not (found := re.compile(pattern, re.MULTILINE).search("\n".join(self._lines), after)):
                 left = deadline - time.monotonic()
-                if left <= 0 or not self._news.wait(left):
-                    pytest.fail(f"waited {SECONDS} seconds for {pattern!r} in:\n" + "\n".join(self._lines))
+                if self._ended or left <= 0 or not self._news.wait(left):
+                    pytest.fail(f"the demo did not print {pattern!r}:\n" + "\n".join(self._lines))
         return found
 
     def type_in(self, commands: list[str]) -> str:

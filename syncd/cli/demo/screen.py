@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -84,7 +85,8 @@ class Screen:
     def update(self, statuses: Sequence[SyncStatus]) -> None:
         """Redraw the table."""
         if self._live:
-            self._live.update(status_table(statuses), refresh=True)
+            # The empty line is where the terminal echoes ^C: at the end of the table it would break its last line.
+            self._live.update(Group(status_table(statuses), ""), refresh=True)
 
     def say(self, text: str | Text = "", style: str = "") -> None:
         """Print a line above the table."""
