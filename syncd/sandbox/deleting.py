@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.sandbox import errors, metadata, store, writing
+from syncd.sandbox.conversion import DEFINITIONS
+from syncd.sandbox.crd import CLEANUP_FINALIZER
 from syncd.sandbox.kinds import GroupResource
 from syncd.sandbox.pipeline import rfc3339
 from syncd.sandbox.storage import Stored
@@ -145,6 +147,8 @@ def _marked(context: Context, kind: ServedKind, old: JSONObject, options: Delete
         finalizers.append(FOREGROUND_FINALIZER)
     elif not options.propagation:
         finalizers = list(meta.get("finalizers", ()))
+    if kind.stored_in == DEFINITIONS and "deletionTimestamp" not in meta and CLEANUP_FINALIZER not in finalizers:
+        finalizers.append(CLEANUP_FINALIZER)
     if finalizers:
         meta["finalizers"] = finalizers
     else:
