@@ -85,6 +85,8 @@ def _places(items: list[JSONValue], rule: ListRule, schema: PatchSchema) -> dict
 
 def _unretained(new: JSONObject, old: JSONObject, schema: PatchSchema) -> list[str]:
     """The live fields that ``$retainKeys`` would clear; not those that the server has only filled in by default."""
+    if all(value is None for value in new.values()):
+        return []
     defaulted = {
         member
         for union in schema.unions

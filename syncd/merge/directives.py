@@ -60,3 +60,24 @@ def cleaned(value: JSONValue, *, drop_nulls: bool) -> JSONValue | Absent:
             return value
         return [item for item in items if item is not ABSENT]
     return value
+
+
+def decoded(value: JSONValue) -> JSONValue:
+    """A merged document as the API server reads it: without nulls in maps, and without directives that found no field.
+
+    Upstream leaves both behind where a patch adds a map or list that live does not have. The value itself is returned
+    when there is nothing to leave out.
+    """
+    if type(value) is dict:
+        fields = {
+            key: decoded(item) if type(item) is dict or type(item) is list else item
+            for key, item in value.items()
+            if item is not None and not key.startswith((RETAIN_KEYS, DELETE_FROM_LIST, SET_ORDER))
+        }
+        if len(fields) == len(value) and all(fields[key] is item for key, item in value.items()):
+            return value
+        return fields
+    if type(value) is list:
+        items = [decoded(item) if type(item) is dict or type(item) is list else item for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return value

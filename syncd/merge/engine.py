@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from syncd.merge import json_merge, last_applied, managed, strategic, three_way
 from syncd.merge.align import aligned, covered, with_losers
 from syncd.merge.diff import changes
+from syncd.merge.directives import decoded
 from syncd.merge.errors import FieldTypeError, MergeError, UnknownFieldError, bounded
 from syncd.merge.jsonvalue import equal
 from syncd.merge.rules import Guide, Mode, UserRule, repeats_keys
@@ -96,7 +97,7 @@ def _merge(
         write, merged = _patch(former, modified, live, schema, rules)
     else:
         write, merged = _server_side(former, modified, live, schema, rules)
-    if equal(merged, live):
+    if equal(merged, live) or equal(merged, decoded(live)):
         return Merge(None, live, ())
     return Merge(write, merged, changes(live, merged, schema))
 
@@ -110,7 +111,7 @@ def _patch(
         try:
             former = with_losers(former, modified, live, schema)
             patch = strategic.three_way_patch(former, modified, live, schema)
-            return Write(WriteMethod.STRATEGIC_MERGE_PATCH, patch), strategic.apply_patch(live, patch, schema)
+            return Write(WriteMethod.STRATEGIC_MERGE_PATCH, patch), decoded(strategic.apply_patch(live, patch, schema))
         except (UnknownFieldError, FieldTypeError):
             pass  # the schema ends in maps that strategic merge cannot follow, a CRD's for one; kubectl does the same
     merged = three_way.merge(former, modified, live, Guide(schema, rules))

@@ -78,10 +78,12 @@ class _Merger:
     def map(self, original: JSONObject, modified: JSONObject, live: JSONObject, guide: Guide) -> JSONObject:
         """Merge three maps."""
         gone = set(losers(guide.schema.unions, modified, live)) if guide.schema.unions else set()
+        # retainKeys clears whatever is not desired, as soon as anything is
+        clears = guide.retain_keys and any(value is not None for value in modified.values())
         result = {
             key: value
             for key, value in live.items()
-            if key in modified or not (guide.retain_keys or key in original or key in gone)
+            if key in modified or not (clears or key in original or key in gone)
         }
         for key, value in modified.items():
             if value is None:
