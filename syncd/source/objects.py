@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,10 @@ _TYPES = {
     "040000": EntryType.FOLDER,
     "160000": EntryType.SUBMODULE,
 }
+
+
+_UNSAFE: Final = re.compile(r"(?:^|/)(?:|\.|\.\.|\.git)(?:/|$)", re.IGNORECASE)
+"""Names that Git itself never writes to a tree, because a checkout would leave the folder or overwrite Git's own."""
 
 
 class Entry(NamedTuple):
@@ -68,8 +73,7 @@ def parse_listing(output: bytes) -> list[Entry]:
         fields = attributes.split()
         if not tab or len(fields) != 4 or fields[0] not in _TYPES:
             raise MalformedObjectError(f"git ls-tree wrote {record[:200]!r}")
-        parts = path.split("/")
-        if "" in parts or "." in parts or ".." in parts or ".git" in (part.lower() for part in parts):
+        if _UNSAFE.search(path):
             raise MalformedObjectError(f"the tree holds a path that is not allowed: {path[:200]!r}")
         entries.append(Entry(path, fields[0], fields[2], int(fields[3]) if fields[3] != "-" else 0))
     return entries

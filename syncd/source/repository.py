@@ -42,7 +42,7 @@ class Repositories:
         self._limits = limits
         self._lock = threading.Lock()
         self._mirrors: dict[str, Mirror] = {}
-        self._inputs: OrderedDict[tuple[str, str], Inputs] = OrderedDict()
+        self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
 
     def resolve(self, git: GitSource, path: str, *, deadline: float, max_age: float = 0.0) -> Revision:
         """Find the commit that a Sync is to follow now, and have it in the mirror.
@@ -115,15 +115,17 @@ class Repositories:
         """The inputs in this commit: those found before, if all of them are still the same."""
         key = (snapshot.mirror.name, path)
         with self._lock:
-            known = self._inputs.get(key)
-        if known is None or not still_hold(known, snapshot):
-            known = scan(snapshot, path)
+            commit, inputs = self._inputs.get(key, ("", None))
+        if inputs is not None and (commit == snapshot.commit or still_hold(inputs, snapshot)):
+            found = inputs
+        else:
+            found = scan(snapshot, path)
         with self._lock:
-            self._inputs[key] = known
+            self._inputs[key] = (snapshot.commit, found)
             self._inputs.move_to_end(key)
             while len(self._inputs) > _INPUTS_KEPT:
                 self._inputs.popitem(last=False)
-        return known
+        return found
 
 
 def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:

@@ -74,7 +74,7 @@ class Snapshot:
     def read(self, entries: Iterable[Entry]) -> dict[str, bytes]:
         """The contents of files (or the targets of links), by path, in one question to Git."""
         wanted = list(entries)
-        ids = sorted({entry.id for entry in wanted})
+        ids = list(dict.fromkeys(entry.id for entry in wanted))  # in the order of paths, in which packs are compact
         if not ids:
             return {}
         size = sum({entry.id: entry.size for entry in wanted}.values())

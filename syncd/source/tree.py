@@ -154,7 +154,9 @@ class Tree:
                 place.chmod(0o700 if entry.mode == _EXECUTABLE else 0o600)
 
     def _file(self, path: str) -> Entry:
-        entry = self.follow(path)
+        entry = self.entries.get(path)  # most often there, and no link
+        if entry is None or entry.type is not EntryType.FILE:
+            entry = self.follow(path)
         if entry is not None and entry.type is EntryType.FILE:
             return entry
         if entry is None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -10,6 +11,7 @@ import pytest
 
 from syncd.model import InvalidInputError, Revision
 from syncd.source.errors import (
+    MirrorDamagedError,
     PathNotFoundError,
     RefNotFoundError,
     RepositoryEmptyError,
@@ -188,9 +190,25 @@ def test_a_damaged_mirror_is_thrown_away_and_fetched_anew(
         lambda: shutil.rmtree(mirror),
     ):
         damage()
-        assert repositories.resolve(repo.source(), ".", deadline=deadline) == before
+        with contextlib.suppress(MirrorDamagedError):  # who finds out is told, and may try again
+            repositories.tree(repo.source(), before, ".", deadline=deadline).read(["a.yaml"])
         tree = repositories.tree(repo.source(), before, ".", deadline=deadline)
         assert tree.read(["a.yaml"]) == {"a.yaml": b"a: 1"}
+        assert repositories.resolve(repo.source(), ".", deadline=deadline) == before
+
+
+def test_a_mirror_that_is_damaged_while_nobody_looks_is_fetched_anew(
+    repo: GitRepo, repositories: Repositories, tmp_path: Path, deadline: float
+) -> None:
+    repo.commit({"a.yaml": "a: 1"})
+    repositories.resolve(repo.source(), ".", deadline=deadline)
+    (mirror,) = (tmp_path / "mirrors").glob("*.git")
+    _pack(mirror).write_bytes(b"rubbish")
+    commit = repo.commit({"a.yaml": "a: 2"})
+    for asked in (repositories, Repositories(tmp_path / "mirrors")):
+        revision = asked.resolve(repo.source(), ".", deadline=deadline)
+        assert revision.commit == commit
+        assert asked.tree(repo.source(), revision, ".", deadline=deadline).read(["a.yaml"]) == {"a.yaml": b"a: 2"}
 
 
 def _pack(mirror: Path) -> Path:

@@ -1,0 +1,110 @@
+"""Git: what a poll, a fetch and reading cost, each beside plain git's own time in the same run.
+
+    python -m bench.repositories [--files 5000] [--commits 200] [--rounds 15]
+
+Bounds that the project holds itself to: a poll without change at most 1.3 times ``git ls-remote``; reading 2,000 files
+under 50 ms after the fetch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncd.source import Repositories
+from syncd.spec import GitSource
+from tests.unit.source.gitrepo import GitRepo
+from tests.unit.source.gitserver import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FAR = 600.0
+
+
+def median(work: Callable[[], object], rounds: int) -> float:
+    """The median time of one round, in milliseconds."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1000
+
+
+def repository(directory: Path, files: int, commits: int) -> GitRepo:
+    """A repository with some history."""
+    repo = GitRepo(directory)
+    body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{}}}\ndata: {{a: '{}'}}\n"
+    stream = []
+    for commit in range(commits):
+        stream.append("commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n")
+        numbers = range(files) if commit == 0 else [commit % files]
+        for number in numbers:
+            text = body.format(number, commit)
+            stream.append(f"M 100644 inline apps/{number % 100}/{number}.yaml\ndata {len(text)}\n{text}\n")
+    (directory / "stream").write_text("".join(stream))
+    repo._run("fast-import", "--quiet", cwd=repo.bare, stdin=directory / "stream")  # noqa: SLF001 - the test's own helper
+    repo._run("gc", "--quiet", cwd=repo.bare)  # noqa: SLF001 - the same
+    return repo
+
+
+def polls(repo: GitRepo, directory: Path, url: str, rounds: int) -> None:
+    """A poll without change, as syncd and as plain git do it."""
+    repositories = Repositories(directory / "mirrors")
+    git = GitSource(url=url)
+    start = time.perf_counter()
+    repositories.resolve(git, "apps", deadline=time.monotonic() + _FAR)
+    first = (time.perf_counter() - start) * 1000
+
+    def poll() -> None:
+        repositories.resolve(git, "apps", deadline=time.monotonic() + _FAR)
+
+    def plain() -> None:
+        subprocess.run(["git", "ls-remote", url, "HEAD"], cwd=repo.bare, check=True, capture_output=True)
+
+    both = [(median(plain, 1), median(poll, 1)) for _ in range(rounds)]
+    own, ours = (statistics.median(times) for times in zip(*both, strict=True))
+    scheme = url.partition(":")[0]
+    print(
+        f"{scheme}: first fetch {first:.0f} ms; poll {ours:.1f} ms, git ls-remote {own:.1f} ms: {ours / own:.2f} times"
+    )
+
+
+def reading(repo: GitRepo, directory: Path, count: int, rounds: int) -> None:
+    """Reading files of a commit that is there."""
+    repositories = Repositories(directory / "mirrors")
+    git = GitSource(url=repo.url)
+    revision = repositories.resolve(git, "apps", deadline=time.monotonic() + _FAR)
+
+    def read() -> None:
+        tree = repositories.tree(git, revision, "apps", deadline=time.monotonic() + _FAR)
+        paths = [path for path in tree.entries if path.endswith(".yaml")][:count]
+        assert len(tree.read(paths)) == count
+
+    print(f"reading {count} of the files: {median(read, rounds):.1f} ms")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=5000)
+    parser.add_argument("--commits", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        repo = repository(directory, options.files, options.commits)
+        with serving(directory) as server:
+            polls(repo, directory, f"{server.url}/shop.git", options.rounds)
+        polls(repo, directory, repo.url, options.rounds)
+        reading(repo, directory, 2000, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
