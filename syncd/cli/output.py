@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import click
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from syncd.daemon.status import Counts
@@ -26,6 +28,14 @@ def console() -> Console:
     if not result.is_terminal:
         result.width = _WIDE
     return result
+
+
+def plain_table(*columns: str) -> Table:
+    """Return a table without vertical lines, which is narrow enough for six columns on a small terminal."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), expand=False)
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    return table
 
 
 def printable(text: str) -> str:

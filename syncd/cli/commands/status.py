@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import orjson
 import urllib3
-from rich.table import Table
 from rich.text import Text
 
 from syncd.cli.fields import STYLES, change_lines
 from syncd.cli.options import output_option
-from syncd.cli.output import console, print_json, printable
+from syncd.cli.output import console, plain_table, print_json, printable
 from syncd.model import ABSENT, FieldChange, SyncdError
 from syncd.web.text import ago
 
@@ -89,20 +88,16 @@ def _cause(error: urllib3.exceptions.HTTPError) -> str:
 
 
 def _show_all(screen: Console, items: list[JSONObject]) -> None:
-    table = Table(expand=False)
-    for column in ("Sync", "State", "Health", "Revision", "Objects", "Drift", "Last success", "Reason"):
-        table.add_column(column, no_wrap=True, justify="right" if column in ("Objects", "Drift") else "left")
+    table = plain_table("Sync", "State", "Health", "Revision", "Drift", "Last success")
     for item in items:
         state = "Suspended" if item["suspended"] else item["state"]
         table.add_row(
             item["id"],
             Text(state, style=_STATE_STYLES.get(state, "dim")),
             item["health"] or "",
-            _revision(item["applied"]),
-            str(item["inventorySize"]),
+            _revision(item["applied"], digits=7),
             str(item["driftCount"]),
             _ago(item["lastSuccess"]),
-            item["reason"],
         )
     screen.print(table)
     for item in items:
@@ -175,8 +170,8 @@ def _name(item: JSONObject) -> str:
     return f"{kind} {item['namespace']}/{item['name']}" if item["namespace"] else f"{kind} {item['name']}"
 
 
-def _revision(value: JSONObject | None) -> str:
-    return f"{value['ref']}@{value['commit'][:12]}" if value else ""
+def _revision(value: JSONObject | None, digits: int = 12) -> str:
+    return f"{value['ref']}@{value['commit'][:digits]}" if value else ""
 
 
 def _ago(value: str | None) -> str:

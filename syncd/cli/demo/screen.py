@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from syncd.cli.fields import STYLES, change_lines
-from syncd.cli.output import counts_text, printable
+from syncd.cli.output import counts_text, plain_table, printable
 from syncd.daemon.status import SyncState
 from syncd.model import ActionType, OutcomeStatus
 
@@ -21,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from syncd.cli.demo.tally import Tally
     from syncd.daemon.status import DriftRecord, ObjectStatus, SyncStatus
+    from syncd.model import Revision
     from syncd.spec import Sync
 
 _MOST_LINES: Final = 12
@@ -126,9 +127,8 @@ class Screen:
 
 def status_table(statuses: Sequence[SyncStatus]) -> Table:
     """Return a table of Syncs as they are."""
-    table = Table(expand=False, title_justify="left")
-    for column in ("Sync", "State", "Health", "Revision", "Objects", "Drift", "Last reconcile"):
-        table.add_column(column, no_wrap=column != "Last reconcile")
+    table = plain_table("Sync", "State", "Health", "Revision", "Drift", "Last reconcile")
+    table.columns[-1].no_wrap = False
     for status in statuses:
         state = Text(status.state.value, style=_STATE_STYLES[status.state])
         if status.reconciling:
@@ -137,24 +137,26 @@ def status_table(statuses: Sequence[SyncStatus]) -> Table:
             status.id,
             state,
             status.health.value if status.health else "",
-            str(status.applied or status.attempted or ""),
-            str(status.inventory_size),
+            _short(status.applied or status.attempted),
             str(sum(record.corrected_at is None for record in status.drift)),
             Text(printable(status.error), style="red") if status.error else counts_text(status.counts),
         )
     return table
 
 
+def _short(revision: Revision | None) -> str:
+    return f"{revision.ref}@{revision.commit[:7]}" if revision else ""
+
+
 def summary_table(tallies: Sequence[Tally]) -> Table:
     """Return what came of the first convergence."""
-    table = Table(expand=False)
-    table.add_column("Sync", no_wrap=True)
-    table.add_column("State")
-    for word in ("created", "updated", "unchanged", "pruned", "kept", "failed"):
-        table.add_column(word.capitalize(), justify="right")
+    words = ("created", "updated", "unchanged", "pruned", "kept", "failed")
+    table = plain_table("Sync", "State", *map(str.capitalize, words))
+    for column in table.columns[2:]:
+        column.justify = "right"
     for tally in tallies:
         counts = tally.document()
         state = Text("Synced", style="green") if tally.synced else Text("not synced", style="red")
-        numbers = [str(counts[word]) for word in ("created", "updated", "unchanged", "pruned", "kept", "failed")]
+        numbers = [str(counts[word]) for word in words]
         table.add_row(tally.sync_id, state, *numbers)
     return table

@@ -111,5 +111,5 @@ def test_the_summary_says_who_is_not_synced(stream: io.StringIO) -> None:
     Console(file=stream, width=160).print(summary_table(tallies))
     (a_row,) = (line for line in stream.getvalue().splitlines() if "syncd/a" in line)
     (b_row,) = (line for line in stream.getvalue().splitlines() if "syncd/b" in line)
-    assert [cell.strip() for cell in a_row.split("│")[2:-1]] == ["Synced", "7", "0", "0", "0", "0", "0"]
-    assert [cell.strip() for cell in b_row.split("│")[2:-1]] == ["not synced", "0", "0", "0", "0", "0", "2"]
+    assert a_row.split() == ["syncd/a", "Synced", "7", "0", "0", "0", "0", "0"]
+    assert b_row.split() == ["syncd/b", "not", "synced", "0", "0", "0", "0", "0", "2"]

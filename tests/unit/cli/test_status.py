@@ -43,7 +43,7 @@ def test_all_syncs_are_a_table_and_their_troubles_below_it(
     assert run(["status", "--address", address]) == Exit.OK
     shown = capsys.readouterr().out
     assert "syncd/shop-dev" in shown
-    assert "main@aaaaaaaaaaaa" in shown
+    assert "main@aaaaaaa " in shown
     assert "syncd/shop-prod: it does not build (failing since" in shown
     assert "! no such file" in shown
 
