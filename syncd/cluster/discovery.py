@@ -93,12 +93,16 @@ class ApiResources:
     versions: tuple[Version, ...]
     failed: tuple[str, ...] = field(init=False)
     _preferred: dict[GroupKind, Resource] = field(init=False, repr=False, compare=False)
+    _by_version: dict[tuple[str, str, str], Resource] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         preferred: dict[GroupKind, Resource] = {}
+        by_version: dict[tuple[str, str, str], Resource] = {}
         for resource in self:
             preferred.setdefault(resource.group_kind, resource)
+            by_version.setdefault((resource.group, resource.version, resource.kind), resource)
         object.__setattr__(self, "_preferred", preferred)
+        object.__setattr__(self, "_by_version", by_version)
         object.__setattr__(self, "failed", tuple(part.api_version for part in self.versions if part.problem))
 
     def __iter__(self) -> Iterator[Resource]:
@@ -117,10 +121,7 @@ class ApiResources:
 
     def find_version(self, group: str, version: str, kind: str) -> Resource | None:
         """How the kind is served in this version."""
-        for resource in self:
-            if (resource.group, resource.version, resource.kind) == (group, version, kind):
-                return resource
-        return None
+        return self._by_version.get((group, version, kind))
 
     def find_moved(self, kind: GroupKind) -> Resource | None:
         """Under what other group the same stored objects are served; None for kinds that never moved."""
