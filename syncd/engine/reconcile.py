@@ -28,6 +28,7 @@ from syncd.plan.build import build, occupy, prune_context
 from syncd.plan.desired import DesiredSet, live_digest, resolve
 from syncd.plan.order import build_graph
 from syncd.plan.settings import Policy, Settled
+from syncd.render import duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,7 +139,9 @@ class Reconciler:
         resources = self._cluster.discovery.resources()
         known = memory.manifests is manifests and memory.discovery is resources
         if memory.desired is None or memory.desired.unknown or not known:
-            memory.desired = resolve(manifests, namespaced=self._namespaced, target=work.sync.spec.target)
+            desired = resolve(manifests, namespaced=self._namespaced, target=work.sync.spec.target)
+            duplicates(item.manifest for item in desired.objects)  # once more: now that namespaces are filled in
+            memory.desired = desired
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
         return memory.desired
 

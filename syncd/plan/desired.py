@@ -1,4 +1,4 @@
-"""From rendered manifests to desired objects: namespaces filled in, keys final, doubles refused."""
+"""From rendered manifests to desired objects: namespaces filled in, keys final."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def resolve(
         target: Where objects go that name no namespace.
 
     Raises:
-        InvalidInputError: Two manifests mean one object, or a manifest brings its own apply-config object.
+        InvalidInputError: A manifest brings its own apply-config object, or its name cannot be listed.
     """
     crd_scopes = dict(_scopes(manifests))
     objects: list[Desired] = []
@@ -73,23 +73,7 @@ def resolve(
             continue
         placed = _place(manifest, namespaced=scope, default=target.namespace or "default")
         objects.append(Desired(placed, digest(placed.body)))
-    refuse_doubles(item.manifest for item in objects)
     return DesiredSet(tuple(objects), tuple(unknown))
-
-
-def refuse_doubles(manifests: Iterable[Manifest]) -> None:
-    """Refuse two manifests with one key: the one that came last would win by accident.
-
-    Raises:
-        InvalidInputError: Names the key and both places.
-    """
-    seen: dict[object, Manifest] = {}
-    for manifest in manifests:
-        first = seen.setdefault(manifest.key, manifest)
-        if first is not manifest:
-            raise InvalidInputError(
-                f"{manifest.key.display()} is already defined in {first.origin}; keep one of the two", manifest.origin
-            )
 
 
 def digest(document: JSONObject) -> bytes:

@@ -33,6 +33,7 @@ spec:
         image: registry.example.com/web:1
         envFrom: [{configMapRef: {name: settings}}]
 """
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a%s}\n"
 SHOP = {"namespace.yaml": NAMESPACE, "settings.yaml": SETTINGS, "web.yaml": WEB}
 
 
@@ -256,6 +257,7 @@ def test_a_failing_sync_disturbs_no_other_and_recovers(
         ({"bad.yaml": "a: [1\n"}, ["bad.yaml", "line"]),
         ({"bad.yaml": "kind: ConfigMap\nkind: Secret\n"}, ["bad.yaml", "line 2", "kind"]),
         ({"bad.yaml": f"---\n{NAMESPACE}---\n{SETTINGS}"}, ["bad.yaml", "settings.yaml", "already"]),
+        ({"bad.yaml": f"{MAP % ''}---\n{MAP % ', namespace: default'}"}, ["document 2", "already"]),
         ({"bad.yaml": "apiVersion: v1\nmetadata: {name: a}\n"}, ["bad.yaml", "kind"]),
         ({"bad.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"}, ["bad.yaml", "name"]),
         ({"kustomization.yaml": "resources: [missing.yaml]\n"}, ["missing.yaml"]),

@@ -54,11 +54,6 @@ def test_a_cluster_scoped_object_loses_a_namespace_that_means_nothing() -> None:
     assert "namespace" not in item.manifest.body["metadata"]
 
 
-def test_two_manifests_that_become_one_object_are_refused_with_both_places() -> None:
-    with pytest.raises(InvalidInputError, match=r"line 9.*already defined in repo a\.yaml, document 1, line 1"):
-        resolved(manifest("ConfigMap", "a"), manifest("ConfigMap", "a", namespace="shop", line=9))
-
-
 def test_an_unknown_kind_is_skipped_with_its_place_and_stops_nobody_else() -> None:
     found = resolved(manifest("Cart", "one", api_version="shop.example/v1", line=4), manifest("ConfigMap", "a"))
     assert [item.key.name for item in found.objects] == ["a"]
