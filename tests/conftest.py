@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A loaded machine is slow, not wrong: no test fails by time.
+settings.register_profile("syncd", deadline=None)
+settings.load_profile("syncd")
 
 pytest_plugins = ["tests.controlplane.fixtures"]
 
