@@ -41,7 +41,8 @@ def mask_cause(message: str) -> str:
         return _QUOTED.sub(HIDDEN, message)
     if match["value"] is None:
         return f"{match['what']}: {HIDDEN}"
-    return f"{match['what']}: {HIDDEN}" + _QUOTED.sub(HIDDEN, match["rest"])
+    value = match["value"][1:-1]
+    return f"{match['what']}: {HIDDEN}" + (_replace(match["rest"], value) if value else match["rest"])
 
 
 def mask_message(message: str, *, name: str = "", sent: object = None) -> str:

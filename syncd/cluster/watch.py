@@ -188,7 +188,6 @@ class KindWatch:
         timing = self._timing
         lifetime = random.uniform(*timing.lifetime)  # noqa: S311 - spread, not cryptography
         idle = min(timing.bookmark_gap, lifetime + timing.grace) if self._bookmarks else lifetime + timing.grace
-        self.watches += 1
         opened = time.monotonic()
         with self._client.watch(
             self.resource, self._resource_version, self._selector, lifetime=lifetime, idle=idle
@@ -198,6 +197,7 @@ class KindWatch:
             try:
                 if self._stop.is_set():
                     return
+                self.watches += 1
                 self._succeed()
                 for line in stream:
                     self._take(line)
