@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 _STEP = re.compile(
-    r"""\.?(?P<field>(?:[\w-]|\\.)+)
+    r"""\.?(?P<field>(?:[\w/-]|\\.)+)
     | \[(?P<index>-?\d+)\]
     | \[['"](?P<quoted>[^'"]+)['"]\]
     | (?P<all>\[\*\]|\.\*)
