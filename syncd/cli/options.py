@@ -71,7 +71,7 @@ def data_dir_option() -> Callable[..., Any]:
     """Add ``--data-dir``."""
     return click.option(
         "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
         envvar="SYNCD_DATA_DIR",
         default=lambda: Path.home() / ".cache" / "syncd",
         show_default="~/.cache/syncd",
