@@ -25,9 +25,9 @@ _BLOCK = 20  # items that sort.SliceStable sorts by insertion before it merges
 
 def go_text(value: JSONValue) -> str:
     """A value as Go's ``%v`` prints it."""
+    if isinstance(value, str):
+        return value
     kind = type(value)
-    if kind is str:
-        return str(value)
     if kind is dict:
         return "map[" + " ".join(f"{key}:{go_text(value[key])}" for key in sorted(value)) + "]"
     if kind is list:

@@ -6,6 +6,7 @@ those of kubectl. Patches share values with the documents they come from; nothin
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.merge.directives import DELETE, DELETE_FROM_LIST, DIRECTIVE, MERGE, REPLACE, RETAIN_KEYS, SET_ORDER
@@ -16,6 +17,8 @@ from syncd.merge.schema import ANYTHING, Field, Shape
 from syncd.model import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from syncd.merge.schema import PatchSchema
     from syncd.model import JSONObject, JSONValue
 
@@ -44,14 +47,16 @@ def field_for(schema: PatchSchema, key: str, value: JSONValue) -> Field:
         UnknownFieldError: The schema does not have the field.
         FieldTypeError: It has it with another type, or names no fields at all.
     """
+    field = schema.field(key) if schema.shape is Shape.OBJECT else None
+    if field is not None and (type(value) is dict or field.schema.shape is Shape.LIST):
+        return field
     if schema.shape is Shape.ANY:
         return Field(ANYTHING)
     if schema.shape is not Shape.OBJECT:
         raise FieldTypeError(f"expected an object with named fields, but the schema has a {schema.shape.value}")
-    field = schema.field(key)
     if field is None:
         raise UnknownFieldError(key)
-    if type(value) is list and field.schema.shape in (Shape.MAP, Shape.SCALAR):
+    if field.schema.shape in (Shape.MAP, Shape.SCALAR):
         raise FieldTypeError(f"expected a list, but the schema has a {field.schema.shape.value}")
     return field
 
@@ -88,7 +93,7 @@ class _Difference:
                     error.under(key)
                     raise
         if wanted.deletions:
-            patch.update((key, None) for key in original if key not in modified)
+            _delete_missing(original, modified, patch)
         if retain_keys:
             _retain_keys(original, modified, patch)
         return patch
@@ -139,43 +144,41 @@ class _Difference:
         merge_key = field.merge_key
         if not merge_key:
             raise MergeKeyError("")
-        changes, deletions = self._walk(old, new, field)
-        changes = arranged(changes, new, merge_key) + deletions
-        same_order = len(old) == len(new) and all(
-            key_of(left, merge_key) == key_of(right, merge_key) for left, right in zip(old, new, strict=True)
-        )
-        if changes or (self._wanted.additions and not same_order):
+        old_keys, new_keys = ([key_of(item, merge_key) for item in items] for items in (old, new))
+        changes, deletions = self._walk(_by_text(old, old_keys), _by_text(new, new_keys), field)
+        if len(changes) > 1 or (changes and DIRECTIVE in changes[0]):
+            changes = arranged(changes, new, merge_key)
+        changes += deletions
+        if changes or (self._wanted.additions and old_keys != new_keys):
             return changes, [{merge_key: item[merge_key]} for item in new]
         return changes, []
 
     def _walk(
-        self, old: list[JSONValue], new: list[JSONValue], field: Field
+        self, olds: list[tuple[str, JSONObject]], news: list[tuple[str, JSONObject]], field: Field
     ) -> tuple[list[JSONValue], list[JSONValue]]:
         """Compare lists of maps side by side, sorted by key: items to merge, and directives to delete items."""
-        merge_key, schema = field.merge_key, field.schema.items
-        olds, news = sorted_by_text(old, merge_key), sorted_by_text(new, merge_key)
-        old_texts = [go_text(key_of(item, merge_key)[1]) for item in olds]
-        new_texts = [go_text(key_of(item, merge_key)[1]) for item in news]
+        merge_key, schema, wanted = field.merge_key, field.schema.items, self._wanted
         changes: list[JSONValue] = []
         deletions: list[JSONValue] = []
         i = j = 0
         while i < len(olds) or j < len(news):
-            if j == len(news) or (i < len(olds) and old_texts[i] < new_texts[j]):
-                if self._wanted.deletions:
-                    deletions.append({merge_key: olds[i][merge_key], DIRECTIVE: DELETE})
+            if j == len(news) or (i < len(olds) and olds[i][0] < news[j][0]):
+                if wanted.deletions:
+                    deletions.append({merge_key: olds[i][1][merge_key], DIRECTIVE: DELETE})
                 i += 1
-            elif i == len(olds) or old_texts[i] > new_texts[j]:
-                if self._wanted.additions:
-                    changes.append(news[j])
+            elif i == len(olds) or olds[i][0] > news[j][0]:
+                if wanted.additions:
+                    changes.append(news[j][1])
                 j += 1
             else:
                 try:
-                    inner = self.of_maps(olds[i], news[j], schema, retain_keys=field.retain_keys)
+                    inner = self.of_maps(olds[i][1], news[j][1], schema, retain_keys=field.retain_keys)
                 except MergeError as error:
-                    error.under(f"[{merge_key}={new_texts[j]}]")
+                    error.under(f"[{merge_key}={news[j][0]}]")
                     raise
                 if inner:
-                    changes.append({**inner, merge_key: news[j][merge_key]})
+                    inner[merge_key] = news[j][1][merge_key]
+                    changes.append(inner)
                 i += 1
                 j += 1
         return changes, deletions
@@ -207,11 +210,26 @@ class _Difference:
         return added, removed, new if removed or reordered else []
 
 
+def _by_text(items: list[JSONValue], keys: list[tuple[type, Hashable]]) -> list[tuple[str, JSONObject]]:
+    """Items with the text of their keys, sorted by it; equal ones reversed."""
+    pairs = [(go_text(key), item) for (_, key), item in zip(keys, items, strict=True)]
+    if len(pairs) > 1:
+        pairs.reverse()
+        pairs.sort(key=itemgetter(0))
+    return pairs
+
+
 def _directive(old: JSONValue, new: JSONValue) -> JSONObject:
     """A directive that the user wrote stays in the patch when it is another one than before."""
     if not isinstance(old, str) or not isinstance(new, str):
         raise DirectiveError(f"invalid value for special key: {DIRECTIVE}")
     return {DIRECTIVE: new} if old != new else {}
+
+
+def _delete_missing(original: JSONObject, modified: JSONObject, patch: JSONObject) -> None:
+    for key in original:
+        if key not in modified:
+            patch[key] = None
 
 
 def _retain_keys(original: JSONObject, modified: JSONObject, patch: JSONObject) -> None:
