@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from syncd.model import JSONValue
 
 
+class Struct(dict[str, Any]):
+    """A value that is a struct in the server: its fields keep their order, those of maps are sorted."""
+
+
 def quoted(value: JSONValue) -> str:
     """A value as it stands in an error: JSON, whose strings look like Go's ``%q``; floats without a useless point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    option = None if isinstance(value, Struct) else orjson.OPT_SORT_KEYS
+    return orjson.dumps(value, option=option).decode()
 
 
 def _with(text: str, detail: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject
 
 _RBAC = "rbac.authorization.k8s.io"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _MAX_INT32 = 2**31 - 1
 _MAX_POLICY = "Max"
 _SCALE_UP: JSONObject = {
@@ -125,6 +126,12 @@ def _daemon_set_strategy(obj: JSONObject) -> None:
         _default(rolling, "maxSurge", 0)
 
 
+def _daemon_set(obj: JSONObject) -> None:
+    """An annotation left from the days when DaemonSets counted their templates."""
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {TEMPLATE_GENERATION: "1"} | annotations
+
+
 def _stateful_set_strategy(obj: JSONObject) -> None:
     if not obj.get("type"):
         obj["type"] = "RollingUpdate"
@@ -220,6 +227,7 @@ def _node_status(obj: JSONObject) -> None:
 
 HOOKS: dict[str, Callable[[JSONObject], None]] = {
     "apiextensions.v1.CustomResourceDefinition": _definition,
+    "apps.v1.DaemonSet": _daemon_set,
     "apps.v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
     "apps.v1.DeploymentStrategy": _deployment_strategy,
     "apps.v1.StatefulSetUpdateStrategy": _stateful_set_strategy,

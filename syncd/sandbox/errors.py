@@ -94,7 +94,10 @@ def apply_conflict(causes: Sequence[Cause]) -> StatusError:
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
-        lines = (f"{who}:\n" + "\n".join(f"- {field}" for field in fields) for who, fields in by_manager.items())
+        lines = (
+            f"{who.replace('conflict', 'conflicts', 1)}:\n" + "\n".join(f"- {field}" for field in fields)
+            for who, fields in by_manager.items()
+        )
         message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
     return StatusError(409, "Conflict", message, {"causes": _causes(causes)})
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from syncd.sandbox import codec, fieldset, typed
+from syncd.sandbox.errors import StatusError
 from syncd.sandbox.kinds import Cause, ManagedBy
 from syncd.sandbox.typed import Type
 
@@ -97,6 +98,19 @@ def type_of(kind: ServedKind, schema: Schema | None, metadata: Schema | None = N
     if kind.custom and metadata is not None:
         found.with_field("metadata", Type(metadata))
     return found
+
+
+def check(kind: ServedKind, applied: JSONObject, of: Type) -> None:
+    """Whether a configuration is of its kind's type at all.
+
+    Raises:
+        StatusError: 500, as the real server has it: a value of the wrong type, or two list items with the same keys.
+    """
+    wrong = typed.problem(of, applied)
+    if wrong:
+        metadata = applied.get("metadata") or {}
+        who = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        raise StatusError(500, "", f"failed to create typed patch object ({who}): {wrong}")
 
 
 def update(kind: ServedKind, live: JSONObject | None, new: JSONObject, request: ManagedBy, of: Type) -> JSONObject:
@@ -190,19 +204,19 @@ def _pruned(of: Type, merged: JSONObject, managers: _Managers, last: FieldSet) -
     """Take out what the manager applied last time and not now, unless somebody else has it."""
     named_last = typed.with_named(of, last)
     pruned = typed.remove(of, merged, named_last)
-    pruned = {} if not isinstance(pruned, dict) else pruned
     owned: FieldSet = {}
     for manager in managers.values():
         owned = fieldset.union(owned, manager.fields)
-    merged_set = typed.with_named(of, typed.fields_of(of, merged))
-    pruned_set = typed.with_named(of, typed.fields_of(of, pruned))
-    kept = fieldset.union(pruned_set, typed.with_named(of, owned))
+    merged_set = _named_fields(of, merged)
+    kept = fieldset.union(_named_fields(of, pruned), typed.with_named(of, owned))
     pruned = typed.remove(of, merged, fieldset.difference(merged_set, kept))
-    pruned = {} if not isinstance(pruned, dict) else pruned
-    pruned_set = typed.with_named(of, typed.fields_of(of, pruned))
-    gone = fieldset.intersection(fieldset.difference(merged_set, pruned_set), named_last)
-    result = typed.remove(of, merged, gone)
-    return result if isinstance(result, dict) else {}
+    gone = fieldset.intersection(fieldset.difference(merged_set, _named_fields(of, pruned)), named_last)
+    result: JSONObject = typed.remove(of, merged, gone) or {}
+    return result
+
+
+def _named_fields(of: Type, value: JSONObject | None) -> FieldSet:
+    return typed.with_named(of, typed.fields_of(of, value)) if value else {}
 
 
 def _before_first_apply(kind: ServedKind, before: JSONObject, of: Type, request: ManagedBy) -> _Managers:
@@ -253,7 +267,7 @@ def _tracked(kind: ServedKind, fields: FieldSet, subresource: str) -> FieldSet:
     if not subresource and "status" in kind.subresources:
         return {element: child for element, child in fields.items() if element != "f:status"}
     if subresource == "status":
-        return {element: child for element, child in fields.items() if element == "f:status"}
+        return {element: child for element, child in fields.items() if element != "f:spec"}
     return fields
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject
     from syncd.sandbox.kinds import ServedKind
 
+_DEPLOYMENT = ("apps", "Deployment")
+_STATUS_MAY_WRITE = ("annotations", "finalizers", "labels", "managedFields")
+"""What a write to the status subresource of a built-in kind may change of ``metadata``."""
 _SYSTEM_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # as apimachinery's util/rand: no vowels, nothing easily mistaken
 _GENERATED_LENGTH = 5
@@ -134,7 +137,12 @@ def for_update(kind: ServedKind, new: JSONObject, old: JSONObject, subresource: 
     metadata = dict(new["metadata"])
     kept = old["metadata"]
     if subresource == "status" and not kind.custom:
-        return _with(old, "status", new)
+        written = {field: metadata[field] for field in _STATUS_MAY_WRITE if field in metadata}
+        kept = {field: value for field, value in kept.items() if field not in _STATUS_MAY_WRITE}
+        if (kind.group, kind.kind) == _DEPLOYMENT:
+            written = written | {"labels": old["metadata"].get("labels")}
+        own = {field: value for field, value in (kept | written).items() if value is not None}
+        return _with(old | {"metadata": own}, "status", new)
     if subresource == "status":  # a custom resource's status keeps managedFields apart, and nothing else of metadata
         managed = {k: v for k, v in metadata.items() if k == "managedFields"}
         return _with(old | {"metadata": kept | managed}, "status", new)
@@ -161,7 +169,10 @@ def with_generation(kind: ServedKind, new: JSONObject, old: JSONObject) -> JSONO
     if not counts_generations(kind):
         return new
     ignored = {"metadata", "status", "apiVersion"} if "status" in kind.subresources else {"metadata", "apiVersion"}
-    if all(new.get(field) == old.get(field) for field in (new.keys() | old.keys()) - ignored):
+    same_annotations = new["metadata"].get("annotations") == old["metadata"].get("annotations")
+    if (kind.group, kind.kind) == _DEPLOYMENT and not same_annotations:
+        pass  # its registry counts changes of annotations too
+    elif all(new.get(field) == old.get(field) for field in (new.keys() | old.keys()) - ignored):
         return new
     return new | {"metadata": new["metadata"] | {"generation": old["metadata"].get("generation", 0) + 1}}
 

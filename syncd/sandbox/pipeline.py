@@ -80,6 +80,7 @@ class Pipeline:
         Raises:
             StatusError: A field has a wrong type, or is unknown: there is no lenient way to apply one.
         """
+        fieldmanager.check(kind, applied, self._type_of(kind))
         _, problems = self.decode(kind, applied, options._replace(field_validation="Warn"))
         if problems:
             raise errors.untyped(kind, applied, problems)

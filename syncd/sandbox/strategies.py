@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from syncd.sandbox.default_kinds import take_template_labels
+from syncd.sandbox.default_kinds import TEMPLATE_GENERATION, take_template_labels
 from syncd.sandbox.default_services import finish_service, keep_allocated
 from syncd.sandbox.pod_admission import admit_pod
 
@@ -44,7 +44,16 @@ def prepare_update(kind: ServedKind, new: JSONObject, old: JSONObject, subresour
         kept = copy.deepcopy(new)
         admit_pod(kept, new=False)
         return kept
+    if (kind.group, kind.kind) == ("apps", "DaemonSet"):
+        return _count_template(new, old)
     return new
+
+
+def _count_template(new: JSONObject, old: JSONObject) -> JSONObject:
+    count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+    count += new["spec"]["template"] != old["spec"]["template"]
+    annotations = new["metadata"]["annotations"] | {TEMPLATE_GENERATION: str(count)}
+    return new | {"metadata": new["metadata"] | {"annotations": annotations}}
 
 
 def _finish_namespace(obj: JSONObject) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.model import ABSENT, Absent
 from syncd.sandbox import fieldset
-from syncd.sandbox.errors import StatusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from syncd.model import JSONObject, JSONValue
     from syncd.sandbox.fieldset import FieldSet
@@ -79,20 +78,28 @@ class Type:
         keys: JSONObject = {}
         for key, default in self.keys:
             value = item.get(key, default) if isinstance(item, dict) else ABSENT
-            if value is ABSENT:
-                raise StatusError(
-                    500,
-                    "",
-                    "failed to create typed patch object: associative list with keys has an element that omits key "
-                    f'field "{key}" (and doesn\'t have default value)',
-                )
-            keys[key] = value
+            if value is not ABSENT:
+                keys[key] = value
         return fieldset.item_by_keys(keys)
+
+    def missing_key(self, item: JSONValue) -> str:
+        """The first key that an item of a list of type map lacks; "" when it has all."""
+        keys = (key for key, default in self.keys if default is ABSENT and isinstance(item, dict) and key not in item)
+        return next(keys, "")
+
+    @property
+    def json_type(self) -> str:
+        """``object``, ``array``, ``string``, ... or "" when anything goes."""
+        return "" if self._schema is None or self._schema.int_or_string else self._schema.type
 
 
 def _default(items: Schema, key: str) -> JSONValue | Absent:
     found = items.field(key)
-    return found.field_node.get("default", ABSENT) if found is not None else ABSENT
+    if found is None:
+        return ABSENT
+    required = key in items.node.get("required", ()) and bool(items.definitions)
+    zero = "" if required and found.type == "string" else ABSENT  # Go's types are empty strings where nothing is said
+    return found.field_node.get("default", zero)
 
 
 def _is_leaf(of: Type, value: JSONValue | Absent) -> bool:
@@ -246,19 +253,82 @@ def _merge_lists(of: Type, old: Sequence[JSONValue], new: Sequence[JSONValue]) -
     return out
 
 
-def remove(of: Type, value: JSONValue, fields: FieldSet) -> JSONValue | Absent:
-    """The value without these fields; ABSENT when a granular value loses its last one."""
+def remove(of: Type, value: JSONValue, fields: FieldSet) -> JSONValue:
+    """The value without these fields; a map or list that loses its last one becomes null, as in the original.
+
+    (So its own path still stands there, and whoever owns it keeps it.)
+    """
+    if not isinstance(value, dict | list):
+        return value
     if not value or _is_leaf(of, value):
-        return ABSENT if isinstance(value, dict | list) and value else value
-    keep: Callable[[str, Type, JSONValue], JSONValue | Absent] = lambda element, kind, item: (  # noqa: E731  # local, used twice below
-        item
-        if element not in fields
-        else ABSENT
-        if fieldset.MEMBER in fields[element]
-        else remove(kind, item, fields[element])
-    )
+        return None
     if isinstance(value, dict):
-        kept = {name: keep(fieldset.field(name), of.field(name), item) for name, item in value.items()}
-        return {name: item for name, item in kept.items() if item is not ABSENT} or ABSENT
-    left = [keep(of.element(item), of.items, item) for item in value]
-    return [item for item in left if item is not ABSENT] or ABSENT
+        kept = {}
+        for name, item in value.items():
+            below = fields.get(fieldset.field(name), {})
+            if fieldset.MEMBER not in below:
+                kept[name] = remove(of.field(name), item, below) if below else item
+        return kept or None
+    left = []
+    for item in value:
+        below = fields.get(of.element(item), {})
+        if fieldset.MEMBER not in below:
+            left.append(remove(of.items, item, below) if below else item)
+    return left or None
+
+
+# --- is it of this type at all? ------------------------------------------------------------------------------------
+
+
+def problem(of: Type, value: JSONValue, path: str = "") -> str:
+    """The first thing in a configuration that does not fit its type, as structured-merge-diff words it; or ""."""
+    if value is None:
+        return ""
+    wrong = _wrong_type(of, value)
+    if wrong:
+        return f"{path}: {wrong}"
+    if isinstance(value, dict):
+        found = (problem(of.field(name), item, f"{path}.{name}") for name, item in value.items())
+        return next(filter(None, found), "")
+    if not isinstance(value, list):
+        return ""
+    inner = (problem(of.items, item, f"{path}[{index}]") for index, item in enumerate(value))
+    return _wrong_items(of, value, path) or next(filter(None, inner), "")
+
+
+def _wrong_items(of: Type, value: list[JSONValue], path: str) -> str:
+    """What is wrong with the identities of a granular list's items."""
+    seen: set[str] = set()
+    for index, item in enumerate(value if of.granular_list else ()):
+        missing = of.missing_key(item)
+        if missing:
+            words = "associative list with keys has an element that omits key field"
+            return f'{path}: element {index}: {words} "{missing}" (and doesn\'t have default value)'
+        element = of.element(item)
+        if element in seen:
+            return f"{path}: duplicate entries for key {fieldset.text((element,))}"
+        seen.add(element)
+    return ""
+
+
+def _wrong_type(of: Type, value: JSONValue) -> str:
+    """What is wrong with the JSON type of a value; names are those of Go's types."""
+    expected, found = of.json_type, _go_type(value)
+    if expected == "string" and found != "string":
+        return f"expected string, got {value}"
+    if expected == "boolean" and found != "bool":
+        return f"expected boolean, got {value}"
+    if expected in ("integer", "number") and found not in ("int", "float"):
+        return f"expected numeric (int or float), got {found}"
+    if expected == "object" and found != "map":
+        return f"expected map, got &{{{value}}}"
+    if expected == "array" and found != "list":
+        return f"expected list, got &{{{value}}}"
+    return ""
+
+
+def _go_type(value: JSONValue) -> str:
+    for kind, name in ((bool, "bool"), (int, "int"), (float, "float"), (str, "string"), (dict, "map")):
+        if isinstance(value, kind):
+            return name
+    return "list"

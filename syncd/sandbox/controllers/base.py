@@ -12,7 +12,7 @@ from syncd.sandbox import codec
 from syncd.sandbox.kinds import built_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from syncd.model import JSONObject, JSONValue
     from syncd.sandbox.kinds import Event, Objects, ServedKind
@@ -122,26 +122,6 @@ def short_hash(value: JSONValue, length: int = 10) -> str:
     """A hash that may stand in a name, the same for equal values."""
     digest = hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:length])
-
-
-def matches(selector: JSONObject | None, labels: Mapping[str, str]) -> bool:
-    """Whether a ``LabelSelector`` object chooses these labels; none chooses nothing, an empty one everything."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_meets(rule, labels) for rule in selector.get("matchExpressions") or ())
-
-
-def _meets(rule: JSONObject, labels: Mapping[str, str]) -> bool:
-    value = labels.get(rule["key"])
-    operator, values = rule["operator"], rule.get("values") or ()
-    if operator == "In":
-        return value in values
-    if operator == "NotIn":
-        return value not in values
-    exists: bool = operator == "Exists"
-    return (value is not None) == exists
 
 
 def condition(

@@ -14,12 +14,12 @@ from syncd.sandbox.controllers.base import (
     is_deleting,
     is_kind,
     key_of,
-    matches,
     owned_or_own,
     owner_reference,
     update_status,
 )
 from syncd.sandbox.controllers.pods import is_ready
+from syncd.sandbox.labels import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
