@@ -163,7 +163,8 @@ class _Merger:
         if patched is ABSENT:
             merged = array.items
         elif live is ABSENT:
-            merged = [item for item in patched if cleaned(item, drop_nulls=False) is not ABSENT]
+            found = (cleaned(item, drop_nulls=False) for item in patched)
+            merged = [item for item in found if item is not ABSENT]
         elif field.strategy == MERGE:
             merged = self._list(array, patched, field)
         else:

@@ -109,6 +109,11 @@ class TestDelete:
         patch = {"map": {"$patch": "delete"}, "list": [A, {"name": "b", "$patch": "delete"}]}
         assert applied({}, patch) == {"list": [A]}
 
+    def test_directives_deep_in_an_ordered_list_that_is_not_there_leave_nothing(self) -> None:
+        inner = [A, {"name": "gone", "$patch": "delete"}]
+        patch = {"$setElementOrder/list": [B], "list": [{"name": "b", "list": inner}]}
+        assert applied({}, patch) == {"list": [{"name": "b", "list": [A]}]}
+
     def test_building_deletes_fields_by_null_and_items_by_directive(self) -> None:
         assert built({"value": "v", "list": [A, B]}, {"list": [A]}) == {
             "value": None,
