@@ -95,6 +95,10 @@ class GitSource(Model):
     """Where it is: an https, http, ssh, git or file URL, `user@host:path`, or a path. Never with credentials in it."""
     ref: GitRef = GitRef()
     """Which revision to follow."""
+    secret_file: str | None = Field(default=None, min_length=1)
+    """Credentials: a folder with a file for each key, as Kubernetes mounts a Secret, or a YAML file with a Secret.
+    For https the keys are `username` and `password`, or `bearerToken`, and `ca.crt`, `tls.crt` and `tls.key`; for ssh
+    `identity`, `known_hosts`, and `password` for the key's passphrase. Read anew for each question to the server."""
 
     @field_validator("url")
     @classmethod

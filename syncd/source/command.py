@@ -31,7 +31,7 @@ _OPERATORS_OWN: Final = frozenset({"GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_C
 """Variables of syncd's own environment that Git may see: where it is installed and which certificates it trusts."""
 
 # No master connection in the background: it would outlive the command.
-_SSH: Final = (
+SSH: Final = (
     "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=15 -o ServerAliveInterval=15"
     " -o ForwardAgent=no -o ClearAllForwardings=yes -o PermitLocalCommand=no -o ControlMaster=no -o ControlPath=none"
 )
@@ -74,13 +74,16 @@ class GitCommandFailedError(Exception):
 class GitRunner:
     """Runs Git commands.
 
+    Attributes:
+        home: See below.
+
     Args:
         home: A folder that belongs to syncd; it stands in for the user's home and holds the configuration.
         stop: Ends every command early once it is set.
     """
 
     def __init__(self, home: Path, stop: threading.Event | None = None) -> None:
-        self._home = home
+        self.home = home
         self._stop = stop
         self._config = home / "gitconfig"
         home.mkdir(parents=True, exist_ok=True)
@@ -129,8 +132,8 @@ class GitRunner:
 
     def _environment(self, directory: Path) -> dict[str, str]:
         return {
-            "HOME": str(self._home),
-            "XDG_CONFIG_HOME": str(self._home),
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home),
             "GIT_DIR": str(directory),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": str(self._config),
@@ -139,7 +142,7 @@ class GitRunner:
             "GIT_ASKPASS": "",
             "SSH_ASKPASS": "",
             "GIT_ALLOW_PROTOCOL": "none",  # a command that needs the network says which one
-            "GIT_SSH_COMMAND": _SSH,
+            "GIT_SSH_COMMAND": SSH,
             "GIT_SSH_VARIANT": "ssh",
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_NO_REPLACE_OBJECTS": "1",

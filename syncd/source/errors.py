@@ -35,6 +35,12 @@ class AuthenticationRefusedError(SourceError):
     reason = "AuthenticationRefused"
 
 
+class InvalidCredentialsError(SourceError):
+    """The credentials are not there, or not what the repository's URL needs."""
+
+    reason = "InvalidCredentials"
+
+
 class UntrustedServerError(SourceError):
     """The server could not prove who it is: its certificate or host key is not trusted."""
 

@@ -15,9 +15,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from syncd.source import failures
-from syncd.source.command import OUTPUT_LIMIT, GitCommandFailedError
+from syncd.source import credentials, failures
+from syncd.source.command import OUTPUT_LIMIT, SSH, GitCommandFailedError
 from syncd.source.errors import (
+    InvalidCredentialsError,
     MirrorDamagedError,
     RefNotFoundError,
     RepositoryTooLargeError,
@@ -64,14 +65,17 @@ class Mirror:
         directory: Where the copies are.
         url: The repository.
         runner: Runs Git.
+        secret: Where the credentials are; read for each question anew, as they may be rotated.
     """
 
-    def __init__(self, directory: Path, url: str, runner: GitRunner) -> None:
+    def __init__(self, directory: Path, url: str, runner: GitRunner, secret: str | None = None) -> None:
         self.url = display(url)
         self._location = location(url)
+        self._secret = secret
         self._network = {"GIT_ALLOW_PROTOCOL": allowed_protocols(url)}
         self._runner = runner
-        self.name = hashlib.sha256(self._location.encode()).hexdigest()[:32]
+        # Who has other credentials, or none, has a mirror of their own: having fetched is no right to read.
+        self.name = hashlib.sha256(f"{self._location}\0{secret or ''}".encode()).hexdigest()[:32]
         self._directory = directory / f"{self.name}.git"
         self._lock_file = directory / f"{self.name}.lock"
         self._lock = threading.Lock()
@@ -205,18 +209,31 @@ class Mirror:
     def _talk(self, *arguments: str, deadline: float) -> bytes:
         """Run a command that talks to the server."""
         try:
-            return self._runner.run(
-                *arguments,
-                directory=self._directory,
-                deadline=deadline,
-                environment=self._network,
-                output_limit=_REFS_LIMIT,
-                limits={resource.RLIMIT_FSIZE: MIRROR_LIMIT},
-            )
+            with self._credentials() as variables:
+                return self._runner.run(
+                    *arguments,
+                    directory=self._directory,
+                    deadline=deadline,
+                    environment={**self._network, **variables},
+                    output_limit=_REFS_LIMIT,
+                    limits={resource.RLIMIT_FSIZE: MIRROR_LIMIT},
+                )
         except ProcessTimeoutError:
             raise self._timeout(f"in git {arguments[0]}") from None
         except ProcessOutputError:
             raise RepositoryTooLargeError(f"{self.url}: it has more refs than syncd reads") from None
+
+    @contextlib.contextmanager
+    def _credentials(self) -> Iterator[dict[str, str]]:
+        if self._secret is None:
+            yield {}
+            return
+        try:
+            loaded = credentials.load(self._secret)
+            with credentials.in_use(loaded, self._location, home=self._runner.home, ssh=SSH) as variables:
+                yield variables
+        except InvalidCredentialsError as error:
+            raise InvalidCredentialsError(f"{self.url}: {error}") from None
 
     # --- reading and repairing -----------------------------------------------------------------------------------
 

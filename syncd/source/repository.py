@@ -41,7 +41,7 @@ class Repositories:
         self._runner = GitRunner(directory, stop)
         self._limits = limits
         self._lock = threading.Lock()
-        self._mirrors: dict[str, Mirror] = {}
+        self._mirrors: dict[tuple[str, str | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
 
     def resolve(self, git: GitSource, path: str, *, deadline: float, max_age: float = 0.0) -> Revision:
@@ -62,7 +62,7 @@ class Repositories:
             InvalidInputError: The path leads out of the repository, or the version range is none.
         """
         asked_at = time.monotonic()
-        mirror = self._mirror(git.url)
+        mirror = self._mirror(git)
         commit = self._commit(mirror, git, asked_at - max_age, deadline)
         try:
             inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
@@ -83,16 +83,17 @@ class Repositories:
         Raises:
             SourceError: One of its subclasses tells what is wrong with the repository, the commit or the path.
         """
-        mirror = self._mirror(git.url)
+        mirror = self._mirror(git)
         self._ensure(mirror, revision.commit, deadline)
         snapshot = Snapshot(mirror, revision.commit, deadline)
         return Tree(snapshot, self._inputs_of(snapshot, path), self._limits)
 
-    def _mirror(self, url: str) -> Mirror:
+    def _mirror(self, git: GitSource) -> Mirror:
+        key = (git.url, git.secret_file)
         with self._lock:
-            if url not in self._mirrors:
-                self._mirrors[url] = Mirror(self._directory, url, self._runner)
-            return self._mirrors[url]
+            if key not in self._mirrors:
+                self._mirrors[key] = Mirror(self._directory, git.url, self._runner, git.secret_file)
+            return self._mirrors[key]
 
     def _commit(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:
         if git.ref.commit is not None:

@@ -1,0 +1,202 @@
+"""What lets syncd read a private repository: from a Secret to files that only one Git command sees.
+
+Nothing of it is ever in a URL, in a process's arguments or environment, or in an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlsplit
+
+from syncd.kubeyaml import YAMLError, load_all
+from syncd.source.errors import InvalidCredentialsError
+from syncd.source.urls import transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SIZE_LIMIT: Final = 1 << 20
+_ASKPASS: Final = '#!/bin/sh\nexec cat "$SYNCD_PASSPHRASE"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The contents of a Secret, as Flux and Kubernetes name its keys. Never shown by ``repr``."""
+
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    """For https the password or token; for ssh the passphrase of the key."""
+    bearer_token: str = field(default="", repr=False)
+    ca: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    certificate_key: str = field(default="", repr=False)
+    identity: str = field(default="", repr=False)
+    """The private key for ssh."""
+    known_hosts: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, secret: Mapping[str, bytes]) -> Credentials:
+        """Take what there is out of a Secret's data.
+
+        Raises:
+            InvalidCredentialsError: A value is not text.
+        """
+
+        def text(*names: str) -> str:
+            for name in names:
+                if name in secret:
+                    try:
+                        return secret[name].decode("utf-8")
+                    except UnicodeDecodeError:
+                        raise InvalidCredentialsError(f"the key {name} does not hold text") from None
+            return ""
+
+        return cls(
+            username=text("username").strip(),
+            password=text("password").strip("\r\n"),
+            bearer_token=text("bearerToken").strip(),
+            ca=text("ca.crt", "caFile"),
+            certificate=text("tls.crt", "certFile"),
+            certificate_key=text("tls.key", "keyFile"),
+            identity=text("identity", "ssh-privatekey"),
+            known_hosts=text("known_hosts"),
+        )
+
+
+def load(place: str) -> Credentials:
+    """Read a Secret from a folder with one file for each key, as Kubernetes mounts it, or from a YAML file.
+
+    Raises:
+        InvalidCredentialsError: It is not there or not a Secret.
+    """
+    path = Path(place)
+    try:
+        if path.is_dir():
+            files = (file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+            return Credentials.of({file.name: _read(file) for file in files})
+        return Credentials.of(_of_document(_read(path), place))
+    except OSError as error:
+        raise InvalidCredentialsError(f"the credentials in {place} cannot be read: {error.strerror}") from None
+    except InvalidCredentialsError as error:
+        raise InvalidCredentialsError(f"the credentials in {place}: {error}") from None
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(_SIZE_LIMIT + 1)
+    if len(data) > _SIZE_LIMIT:
+        raise InvalidCredentialsError(f"{path.name} is too large")
+    return data
+
+
+def _of_document(data: bytes, place: str) -> dict[str, bytes]:
+    try:
+        values = [document.value for document in load_all(data)]
+    except YAMLError as error:
+        line = error.origin.line if error.origin else 0
+        raise InvalidCredentialsError(f"{place} does not parse at line {line}") from None  # its text could be secret
+    if len(values) != 1 or not isinstance(values[0], dict) or values[0].get("kind") != "Secret":
+        raise InvalidCredentialsError("the file must hold one Secret")
+    found: dict[str, bytes] = {}
+    for name, value in (values[0].get("data") or {}).items():
+        try:
+            found[name] = base64.b64decode(str(value), validate=True)
+        except binascii.Error:
+            raise InvalidCredentialsError(f"data.{name} is not base64") from None
+    found.update({name: str(value).encode() for name, value in (values[0].get("stringData") or {}).items()})
+    return found
+
+
+@contextmanager
+def in_use(credentials: Credentials, url: str, *, home: Path, ssh: str) -> Iterator[dict[str, str]]:
+    """The environment in which one Git command has the credentials; afterwards every trace of them is gone.
+
+    Args:
+        credentials: What the repository needs.
+        url: The repository.
+        home: Where the private folder is made; its ``gitconfig`` goes on to hold.
+        ssh: The ssh command without credentials.
+
+    Raises:
+        InvalidCredentialsError: They are not enough for the URL.
+    """
+    with tempfile.TemporaryDirectory(prefix="credentials-", dir=home) as name:  # only its owner may enter
+        folder = Path(name)
+        how = transport(url)
+        if how == "ssh":
+            yield _for_ssh(credentials, folder, ssh)
+        elif how in ("http", "https"):
+            yield _for_http(credentials, url, folder, home / "gitconfig")
+        else:
+            raise InvalidCredentialsError(f"credentials are of no use for a {how} URL")
+
+
+def _for_http(credentials: Credentials, url: str, folder: Path, config: Path) -> dict[str, str]:
+    settings, environment = {"include.path": str(config)}, {}
+    if credentials.ca:
+        environment["GIT_SSL_CAINFO"] = _write(folder / "ca", credentials.ca)  # comes before all configuration
+    if credentials.certificate:
+        settings["http.sslCert"] = _write(folder / "certificate", credentials.certificate)
+        settings["http.sslKey"] = _write(folder / "key", credentials.certificate_key)
+    if credentials.bearer_token:
+        settings["http.extraHeader"] = f"Authorization: Bearer {credentials.bearer_token}"
+        settings["http.followRedirects"] = "false"  # the header would be sent wherever the server sends Git
+    elif credentials.password:
+        place = urlsplit(url)
+        user = quote(credentials.username or "git", safe="")
+        line = f"{place.scheme}://{user}:{quote(credentials.password, safe='')}@{place.netloc}\n"
+        stored = shlex.quote(_write(folder / "stored", line))
+        settings["credential.helper"] = f"store --file={stored}"  # given to that host only, and only when asked
+    lines = [f"[{name.partition('.')[0]}]\n\t{name.partition('.')[2]} = {_quoted(settings[name])}" for name in settings]
+    environment["GIT_CONFIG_GLOBAL"] = _write(folder / "gitconfig", "\n".join(lines) + "\n")
+    return environment
+
+
+def _for_ssh(credentials: Credentials, folder: Path, ssh: str) -> dict[str, str]:
+    if not credentials.identity or not credentials.known_hosts:
+        raise InvalidCredentialsError("ssh needs the keys identity and known_hosts")
+    identity = _write(folder / "identity", credentials.identity.strip() + "\n")
+    known_hosts = _write(folder / "known_hosts", credentials.known_hosts.strip() + "\n")
+    options = (
+        f" -F /dev/null -i {shlex.quote(identity)} -o IdentitiesOnly=yes -o IdentityAgent=none"
+        f" -o UserKnownHostsFile={shlex.quote(known_hosts)} -o GlobalKnownHostsFile=/dev/null"
+        " -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no"
+    )
+    environment = {"GIT_SSH_COMMAND": ssh + options}
+    if credentials.password:
+        askpass = folder / "askpass"
+        _write(askpass, _ASKPASS)
+        askpass.chmod(0o700)
+        environment |= {
+            # BatchMode, which comes first and so would win, forbids asking for the passphrase too.
+            "GIT_SSH_COMMAND": ssh.replace(" -o BatchMode=yes", " -o NumberOfPasswordPrompts=1") + options,
+            "SSH_ASKPASS": str(askpass),
+            "SSH_ASKPASS_REQUIRE": "force",
+            "SYNCD_PASSPHRASE": _write(folder / "passphrase", credentials.password + "\n"),
+        }
+    return environment
+
+
+def _write(path: Path, text: str) -> str:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _quoted(value: str) -> str:
+    """A value of Git's configuration format.
+
+    Raises:
+        InvalidCredentialsError: It holds what no header may hold.
+    """
+    if any(character in value for character in "\r\n\0"):
+        raise InvalidCredentialsError("a token must be one line")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
