@@ -45,6 +45,10 @@ _FETCH: Final = (
 _KINDS: Final = ("heads", "tags")
 MIRROR_LIMIT: Final = 2 << 30
 """How many bytes one fetch may write."""
+_PACKS_LIMIT: Final = 40
+"""Each fetch leaves a pack; with more than these they become one."""
+_OLD_COMMITS_SECONDS: Final = 3600
+"""How long files stay that no branch or tag needs any more: longer than any Sync takes."""
 _WANTED_FOR: Final = 900.0
 """How long, in seconds, a question to the server is asked along with others after somebody last asked it."""
 _REFS_LIMIT: Final = 64 << 20
@@ -103,6 +107,7 @@ class Mirror:
                     if time.monotonic() >= deadline:
                         raise self._timeout("waiting for another syncd that fetches it")
                     time.sleep(_LOCK_CHECK)
+                self._lock_file.touch()  # says when the mirror was last used
                 if self._damaged or not self._directory.exists():
                     self._start_anew(deadline)
                 yield
@@ -166,12 +171,14 @@ class Mirror:
             StaleAdvertisementError: The server no longer has the commit, because somebody pushed in between.
         """
         try:
-            if not self.has(target.commit, deadline):
-                self._remove_leftovers()
-                self._fetch(target, deadline)
+            if self.has(target.commit, deadline):
+                return
+            self._remove_leftovers()
+            self._fetch(target, deadline)
         except MirrorDamagedError:
             self._start_anew(deadline)
             self._fetch(target, deadline)
+        self._tidy(deadline)
 
     def _fetch(self, target: Target, deadline: float) -> None:
         ours = _OURS + hashlib.sha256((target.ref or target.commit).encode()).hexdigest()[:32]
@@ -267,11 +274,27 @@ class Mirror:
         self.read("init", "--bare", "--quiet", "--template=", deadline=deadline)
         self._damaged = False
 
+    def _tidy(self, deadline: float) -> None:
+        """Keep a mirror that is fetched again and again small; files of old commits stay for those who read them."""
+        if sum(1 for _ in (self._directory / "objects" / "pack").glob("*.pack")) > _PACKS_LIMIT:
+            with contextlib.suppress(SourceError):  # the commit is there, which is what was asked for
+                self.read("gc", "--quiet", f"--prune={_OLD_COMMITS_SECONDS}.seconds.ago", deadline=deadline)
+            self._present.clear()
+
     def _remove_leftovers(self) -> None:
         """Remove what a killed fetch left: nobody else is fetching, so no lock file is anybody's."""
         for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*"):
             for path in self._directory.glob(pattern):
                 path.unlink(missing_ok=True)
+
+
+def remove_unused(directory: Path, seconds: float) -> None:
+    """Remove the mirrors that nobody has used for so long."""
+    for lock_file in directory.glob("*.lock"):
+        with lock_file.open("ab") as file:
+            # Never the lock file itself: another process may be about to wait for it.
+            if time.time() - lock_file.stat().st_mtime > seconds and _try_lock(file.fileno()):
+                shutil.rmtree(lock_file.with_suffix(".git"), ignore_errors=True)
 
 
 def _try_lock(file: int) -> bool:

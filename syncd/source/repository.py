@@ -12,7 +12,7 @@ from syncd.source import refs
 from syncd.source.command import GitRunner
 from syncd.source.errors import MirrorDamagedError
 from syncd.source.inputs import Inputs, scan, still_hold
-from syncd.source.mirror import Mirror, StaleAdvertisementError
+from syncd.source.mirror import Mirror, StaleAdvertisementError, remove_unused
 from syncd.source.refs import Target
 from syncd.source.snapshot import Snapshot
 from syncd.source.tree import Limits, Tree
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from syncd.spec import GitSource
 
+_UNUSED_SECONDS: Final = 7 * 24 * 3600.0
+"""After this time a mirror that nobody used goes, when somebody next opens the folder."""
 _INPUTS_KEPT: Final = 10_000
 
 
@@ -40,6 +42,7 @@ class Repositories:
         self._directory = directory
         self._runner = GitRunner(directory, stop)
         self._limits = limits
+        remove_unused(directory, _UNUSED_SECONDS)
         self._lock = threading.Lock()
         self._mirrors: dict[tuple[str, str | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()

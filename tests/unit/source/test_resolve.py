@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import threading
 import time
@@ -226,6 +227,33 @@ def test_what_a_killed_fetch_left_does_not_disturb_the_next(
     for name in ("shallow.lock", "packed-refs.lock", "refs/syncd/x.lock"):
         (mirror / name).write_text("")
     commit = repo.commit({"a.yaml": "a: 2"})
+    assert repositories.resolve(repo.source(), ".", deadline=deadline).commit == commit
+
+
+def test_a_mirror_that_is_fetched_again_and_again_stays_small(
+    repo: GitRepo, repositories: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: float
+) -> None:
+    monkeypatch.setattr("syncd.source.mirror._PACKS_LIMIT", 3)
+    for number in range(12):
+        repo.commit({"a.yaml": f"a: {number}"})
+        revision = repositories.resolve(repo.source(), ".", deadline=deadline)
+    (mirror,) = (tmp_path / "mirrors").glob("*.git")
+    assert len(list((mirror / "objects" / "pack").glob("*.pack"))) <= 4
+    assert repositories.tree(repo.source(), revision, ".", deadline=deadline).read(["a.yaml"])["a.yaml"] == b"a: 11"
+
+
+def test_a_mirror_that_nobody_uses_is_removed_in_time(
+    repo: GitRepo, repositories: Repositories, tmp_path: Path, deadline: float
+) -> None:
+    commit = repo.commit({"a.yaml": "a: 1"})
+    repositories.resolve(repo.source(), ".", deadline=deadline)
+    (mirror,) = (tmp_path / "mirrors").glob("*.git")
+    Repositories(tmp_path / "mirrors")
+    assert mirror.exists()
+    month_ago = time.time() - 30 * 24 * 3600
+    os.utime(mirror.with_suffix(".lock"), (month_ago, month_ago))
+    Repositories(tmp_path / "mirrors")
+    assert not mirror.exists()
     assert repositories.resolve(repo.source(), ".", deadline=deadline).commit == commit
 
 
