@@ -10,6 +10,7 @@ import itertools
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("syncd.cluster")
 
-PARALLEL_LISTS: Final = 4
+PARALLEL_LISTS: Final = 2
 """How many kinds are listed at once: a page of parsed objects takes megabytes."""
 PATIENCE: Final = 10.0
 """Seconds for which a kind that fails is waited for; a server that restarts is back by then."""
@@ -63,7 +64,7 @@ class LiveCache:
         self._selector = selector
         self._timing = timing or Timing()
         self._pacer = Pacer(self._timing.pace)
-        self._listing = threading.Semaphore(PARALLEL_LISTS)
+        self._lister = ThreadPoolExecutor(PARALLEL_LISTS, thread_name_prefix="syncd-live-list")
         self._changed = threading.Condition()
         self._subscribers: tuple[Callable[[Event], None], ...] = ()
         self._wanted: dict[str, frozenset[Resource]] = {}
@@ -233,6 +234,7 @@ class LiveCache:
             self._changed.notify_all()
         for watch in watches:
             watch.stop()
+        self._lister.shutdown(wait=False, cancel_futures=True)
 
     def join(self, timeout: float) -> None:
         """Wait until all watches have ended, for so many seconds."""
@@ -247,7 +249,7 @@ class LiveCache:
             selector=self._selector,
             timing=self._timing,
             pacer=self._pacer,
-            listing=self._listing,
+            lister=self._lister,
             changed=self._changed,
             on_event=self._publish,
         )

@@ -27,6 +27,7 @@ from syncd.model import SyncdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
     from syncd.cluster.client import Client
     from syncd.cluster.discovery import Resource
@@ -73,7 +74,7 @@ class KindWatch:
         selector: str,
         timing: Timing,
         pacer: Pacer,
-        listing: threading.Semaphore,
+        lister: Executor,
         changed: threading.Condition,
         on_event: Callable[[Event], None],
     ) -> None:
@@ -93,7 +94,7 @@ class KindWatch:
         self._selector = selector
         self._timing = timing
         self._pacer = pacer
-        self._listing = listing
+        self._lister = lister
         self._changed = changed
         self._on_event = on_event
         self._stop = threading.Event()
@@ -154,27 +155,21 @@ class KindWatch:
             except SyncdError as error:
                 if not self._stop.is_set():
                     self._fail(error)
-            except Exception as error:  # a thread that dies silently would leave a cache that looks true
+            except Exception as error:
+                if self._stop.is_set():
+                    return  # the lister may be gone already
+                # A thread that dies silently would leave a cache that looks true
                 log.exception("live cache failed", kind=str(self.resource.group_kind))
                 self._resource_version = ""
                 self._fail(MalformedResponseError(f"it could not be understood: {type(error).__name__}"))
 
     def _list(self) -> None:
-        """Read the whole list; objects are packed page by page."""
-        found: list[LiveObject] = []
-        with self._listing:
-            if self._stop.is_set():
-                return
-            self.store.begin_list()
-            version = ""
-            pages = self._client.pages(
-                self.resource, selector=self._selector, timeout=self._timing.list_timeout, stop=self._stop, retry=False
-            )
-            for page in pages:
-                version = page.resource_version
-                found.extend(self.store.pack(item) for item in page.items)
+        """Take the whole list.
+
+        A thread that all watches share reads it: each thread in which a page was ever parsed keeps megabytes.
+        """
+        found, self._resource_version = self._lister.submit(self._read_list).result()
         events = self.store.replace(found)
-        self._resource_version = version or "0"
         self.lists += 1
         if not self.watchable:
             self._failures_in_a_row = 0
@@ -182,6 +177,19 @@ class KindWatch:
         if self.lists > 1:  # the first list is news to nobody: it is what wait_synced waits for
             for event in events:
                 self._on_event(event)
+
+    def _read_list(self) -> tuple[list[LiveObject], str]:
+        """Read all pages, and where a watch has to go on from; objects are packed as they come."""
+        found: list[LiveObject] = []
+        version = ""
+        self.store.begin_list()
+        pages = self._client.pages(
+            self.resource, selector=self._selector, timeout=self._timing.list_timeout, stop=self._stop, retry=False
+        )
+        for page in pages:
+            version = page.resource_version
+            found.extend(self.store.pack(item) for item in page.items)
+        return found, version or "0"
 
     def _watch(self) -> None:
         """Follow the changes until the server ends the watch."""
