@@ -250,19 +250,19 @@ def _patch(call: Call) -> Response:
         return _written(call, written)
     if request.query.has("force"):
         raise errors.invalid_write_options("patch", "force", "Forbidden: may not be specified for non-apply patch")
-    patch = patching.patcher(call.kind, media_type, call.body)
+    patch = patching.read(call.kind, media_type, call.body)
     patched: list[JSONObject] = []
 
     def make(old: JSONObject) -> JSONObject:
-        patched.append(patch(old))
+        patched.append(patch.apply(old))
         return patched[-1]
 
     try:
-        written = writing.update(call.context, call.place, make, options)
+        written = writing.update(call.context, call.place, make, options, patched=True)
     except errors.StatusError as error:
         problem = errors.decoding_problem(call.kind, error)
         if problem and patched:
-            raise errors.invalid_patch(orjson.dumps(patched[-1]).decode(), problem) from None
+            raise errors.invalid_patch(patch.described(patched[-1]), problem) from None
         raise
     return _written(call, written)
 
@@ -359,7 +359,7 @@ def _scale(call: Call) -> Response:
         change = (
             _replacement(call)
             if request.verb == "update"
-            else patching.patcher(scale.KIND, _media_type(call), call.body)
+            else patching.read(scale.KIND, _media_type(call), call.body).apply
         )
         written = writing.update(
             call.context,
@@ -372,6 +372,8 @@ def _scale(call: Call) -> Response:
 
 
 def _replacement(call: Call) -> Callable[[JSONObject], JSONObject]:
-    """The change that a PUT is: whatever was there, the body is there after it."""
-    new = bodies.read_object(call.body, _media_type(call), call.kind.kind)
+    """The change that a PUT of a Scale is: whatever was there, the body is there after it."""
+    new = writing.check_type(
+        call.context, scale.KIND, bodies.read_object(call.body, _media_type(call), scale.KIND.kind)
+    )
     return lambda _: new

@@ -38,7 +38,9 @@ def apply(
     if applied.get("metadata", {}).get("managedFields"):
         raise errors.bad_request("metadata.managedFields must be nil")
     kind = place.kind
-    applied = writing.check_type(context, kind, applied)
+    said = applied.get("apiVersion") or "", applied.get("kind") or ""
+    if said != (kind.api_version, kind.kind):
+        raise errors.wrong_apply_type(*said)
     context.pipeline.check_sparse(kind, applied, options)
     applied = metadata.placed(kind, _named(applied, place.name), place.namespace, place.name)
     with context.storage.lock:
@@ -46,7 +48,7 @@ def apply(
         if stored is None:
             return Written(_create(context, kind, applied, options, force=force), created=True)
         old = store.served(kind, stored)
-        metadata.check_preconditions(kind, _with_version(applied, old), old)
+        metadata.check_preconditions(kind, _with_version(applied, old), old, patched=True)
         new = context.pipeline.apply(kind, old, applied, options, context.clock(), force=force)
         new, _ = context.pipeline.decode(kind, new, options)
         new = context.pipeline.default(kind, new)
@@ -66,8 +68,9 @@ def _create(
     meta = applied["metadata"]
     if options.subresource:
         raise errors.not_found(kind.group_resource, meta["name"])
-    if meta.get("uid") or meta.get("resourceVersion"):
-        raise errors.conflict(kind.group_resource, meta["name"], "the object does not exist")
+    if meta.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
+        raise errors.conflict(kind.group_resource, meta["name"], why)
     writing.check_namespace(context, kind, meta.get("namespace", ""), meta["name"])
     new = context.pipeline.apply(kind, None, applied, options, context.clock(), force=force)
     new, _ = context.pipeline.decode(kind, new, options)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncd.sandbox.kinds import GroupResource
+from syncd.sandbox import codec
+from syncd.sandbox.kinds import GroupResource, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,10 @@ def to_storage(kind: ServedKind, obj: JSONObject) -> JSONObject:
     if kind.api_version == kind.stored_api_version:
         return obj
     convert = _TO_STORAGE.get((kind.group, kind.kind))
-    return (convert(obj) if convert else obj) | {"apiVersion": kind.stored_api_version}
+    if convert is None:
+        return obj | {"apiVersion": kind.stored_api_version}
+    stored = built_in(kind.storage_group, kind.kind)
+    return codec.decode(stored, convert(obj) | {"apiVersion": kind.stored_api_version}).object
 
 
 def from_storage(kind: ServedKind, obj: JSONObject) -> JSONObject:
@@ -35,7 +39,9 @@ def from_storage(kind: ServedKind, obj: JSONObject) -> JSONObject:
     if obj.get("apiVersion") == kind.api_version:
         return obj
     convert = _FROM_STORAGE.get((kind.group, kind.kind))
-    return (convert(obj) if convert else obj) | {"apiVersion": kind.api_version}
+    if convert is None:
+        return obj | {"apiVersion": kind.api_version}
+    return codec.decode(kind, convert(obj) | {"apiVersion": kind.api_version}).object
 
 
 def keeps_bytes(kind: ServedKind) -> bool:

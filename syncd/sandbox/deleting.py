@@ -107,8 +107,9 @@ def delete(context: Context, place: Place, options: DeleteOptions) -> Deleted:
         marked = _marked(context, kind, old, options)
         returns_object = (kind.group, kind.kind) in _RETURNS_OBJECT
         if writing.is_finished(marked):
-            gone = Stored(marked, 0) if options.dry_run else writing.remove(context, kind.stored_in, marked)
-            return Deleted(gone, gone=True, returns_object=returns_object)
+            if not options.dry_run:
+                stored = writing.remove(context, kind.stored_in, old)
+            return Deleted(stored, gone=True, returns_object=returns_object)
         if not metadata.same(marked, old):
             marked = _count_generation(kind, marked, old)
             stored = Stored(marked, 0) if options.dry_run else writing.put(context, kind.stored_in, marked)

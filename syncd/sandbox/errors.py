@@ -267,9 +267,8 @@ _REASONS = {
 
 def untyped(kind: ServedKind, applied: JSONObject, problems: Sequence[str]) -> StatusError:
     """500, as the real server has it: a configuration for server-side apply has fields that its schema does not."""
-    paths = (problem.removeprefix('unknown field "').rstrip('"') for problem in problems)
-    said = "\n".join(f".{path}: field not declared in schema" for path in paths)
-    said = f"errors:\n  {said}".replace("\n", "\n  ") if len(problems) > 1 else said
+    path = min(problem.removeprefix('unknown field "').rstrip('"') for problem in problems)
+    said = f".{path}: field not declared in schema"
     meta = applied.get("metadata", {})
     who = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.group}/{kind.version}, Kind={kind.kind}"
     return StatusError(500, "", f"failed to create typed patch object ({who}): {said}")
@@ -279,6 +278,17 @@ def unreadable_version(text: str) -> StatusError:
     """500, as the real server has it: a watch is to begin at a resourceVersion that is no number."""
     problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
     return StatusError(500, "", f'resourceVersion: Invalid value: "{text}": {problem}')
+
+
+def wrong_apply_type(api_version: str, kind: str) -> StatusError:
+    """400: a configuration for server-side apply is of another kind than its path."""
+    group, _, version = api_version.rpartition("/")
+    return bad_request(f"invalid object type: {f'{group}/{version}' if version else '/'}, Kind={kind}")
+
+
+def bad_strategic_patch(why: str) -> StatusError:
+    """500, as the real server has it: a strategic merge patch breaks its format."""
+    return StatusError(500, "", why)
 
 
 def bad_version(text: str) -> StatusError:

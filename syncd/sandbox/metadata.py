@@ -177,7 +177,7 @@ def with_generation(kind: ServedKind, new: JSONObject, old: JSONObject) -> JSONO
     return new | {"metadata": new["metadata"] | {"generation": old["metadata"].get("generation", 0) + 1}}
 
 
-def check_preconditions(kind: ServedKind, new: JSONObject, old: JSONObject) -> None:
+def check_preconditions(kind: ServedKind, new: JSONObject, old: JSONObject, *, patched: bool = False) -> None:
     """Refuse a replacement that was made for another object, or for another state of it.
 
     Raises:
@@ -185,6 +185,9 @@ def check_preconditions(kind: ServedKind, new: JSONObject, old: JSONObject) -> N
     """
     metadata, name = new["metadata"], old["metadata"]["name"]
     uid, own_uid = metadata.get("uid", ""), old["metadata"]["uid"]
+    if uid and uid != own_uid and patched:
+        message = f'Invalid value: "{uid}": field is immutable'
+        raise errors.invalid(kind, name, [Cause("metadata.uid", "FieldValueInvalid", message)])
     if uid and uid != own_uid:
         why = (
             f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{storage.key_of(old).lstrip('/')}, "
@@ -196,7 +199,8 @@ def check_preconditions(kind: ServedKind, new: JSONObject, old: JSONObject) -> N
     if version in ("", "0"):
         if kind.custom or (kind.group, kind.kind) in _UPDATE_NEEDS_VERSION:
             message = f"Invalid value: {version or '0'}: must be specified for an update"
-            raise errors.invalid(kind, name, [Cause("metadata.resourceVersion", "FieldValueInvalid", message)])
+            by_plural = kind._replace(kind=kind.plural)  # the real server names the resource here, not the kind
+            raise errors.invalid(by_plural, name, [Cause("metadata.resourceVersion", "FieldValueInvalid", message)])
     elif not version.isdecimal():
         raise errors.bad_version(version)
     elif version != old["metadata"]["resourceVersion"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import jsonpatch
 import orjson
@@ -33,8 +33,17 @@ def media_types(kind: ServedKind) -> tuple[str, ...]:
     return _ALL
 
 
-def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObject], JSONObject]:
-    """What a patch that is no server-side apply does to an object.
+class Patch(NamedTuple):
+    """A patch that is no server-side apply."""
+
+    apply: Callable[[JSONObject], JSONObject]
+    """Makes an object's next state of its present one."""
+    described: Callable[[JSONObject], str]
+    """The value that an error names when the next state is no object of its kind."""
+
+
+def read(kind: ServedKind, media_type: str, body: bytes) -> Patch:
+    """Read a patch.
 
     Raises:
         StatusError: 400, the patch cannot be parsed; 415, the kind does not take its type.
@@ -44,7 +53,7 @@ def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObj
     if media_type not in media_types(kind):
         raise errors.unsupported_media_type(media_types(kind))
     if media_type == JSON_PATCH:
-        return _json_patcher(body)
+        return Patch(_json_patcher(body), _as_json)
     patch = _read(body)
     if not isinstance(patch, dict):
         prefix = "" if media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
@@ -53,7 +62,7 @@ def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObj
             f"{prefix}json: cannot unmarshal {go_type} into Go value of type map[string]interface {{}}"
         )
     if media_type == MERGE_PATCH:
-        return lambda obj: json_merge.apply_patch(obj, patch)
+        return Patch(lambda obj: json_merge.apply_patch(obj, patch), _as_json)
     patch_schema = schema.bundled(kind.group, kind.version, kind.kind)
     if patch_schema is None:
         raise errors.internal(f"no patch schema for {kind.group_resource}")
@@ -62,9 +71,24 @@ def patcher(kind: ServedKind, media_type: str, body: bytes) -> Callable[[JSONObj
         try:
             return strategic.apply_patch(obj, patch, patch_schema)
         except MergeError as error:
-            raise errors.bad_request(str(error)) from None
+            raise errors.bad_strategic_patch(str(error)) from None
 
-    return apply
+    return Patch(apply, lambda _: _as_go(patch))
+
+
+def _as_json(obj: JSONObject) -> str:
+    return orjson.dumps(obj).decode()
+
+
+def _as_go(value: JSONValue) -> str:
+    """A value as Go prints it."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_as_go(value[name])}' for name in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_as_go, value))}]"
+    if value is None:
+        return "<nil>"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read(body: bytes) -> JSONValue:

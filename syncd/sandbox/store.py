@@ -140,7 +140,7 @@ def list_page(context: Context, kind: ServedKind, namespace: str, options: ListO
         else:
             past = context.storage.entries_at(resource, revision, namespace, after)
             if past is None:
-                raise _forgotten(options, context.storage.revision, after)
+                raise _forgotten(options, after)
             entries = past
     if chosen:
         entries = [entry for entry in entries if chosen(entry[1].object)]
@@ -209,7 +209,7 @@ def _read_token(text: str) -> tuple[int, str]:
         raise errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from None
 
 
-def _forgotten(options: ListOptions, present: int, after: str) -> errors.StatusError:
+def _forgotten(options: ListOptions, after: str) -> errors.StatusError:
     if not options.token:
-        return errors.too_old(parse_version(options.version), present)
+        return errors.expired("The resourceVersion for the provided list is too old.")
     return errors.continue_too_old(_token(-1, after))

@@ -106,8 +106,22 @@ def check_namespace(context: Context, kind: ServedKind, namespace: str, name: st
         raise errors.forbidden(kind.group_resource, name, why, [cause])
 
 
-def update(context: Context, place: Place, make: Callable[[JSONObject], JSONObject], options: WriteOptions) -> Written:
+def update(
+    context: Context,
+    place: Place,
+    make: Callable[[JSONObject], JSONObject],
+    options: WriteOptions,
+    *,
+    patched: bool = False,
+) -> Written:
     """Replace an object by what ``make`` makes of its present state.
+
+    Args:
+        context: The server's objects.
+        place: Which one.
+        make: Makes the next state of the present one.
+        options: The query parameters.
+        patched: Whether a patch made it: another uid is an immutable field then, and not a precondition.
 
     Raises:
         StatusError: As a real server refuses it.
@@ -118,7 +132,7 @@ def update(context: Context, place: Place, make: Callable[[JSONObject], JSONObje
         old = store.served(kind, stored)
         raw = check_type(context, kind, make(old))
         raw = metadata.placed(kind, raw, place.namespace, place.name)
-        metadata.check_preconditions(kind, raw, old)
+        metadata.check_preconditions(kind, raw, old, patched=patched)
         decoded, warnings = context.pipeline.decode(kind, raw, options)
         new = context.pipeline.default(kind, decoded)
         new = metadata.for_update(kind, new, old, options.subresource)
