@@ -7,6 +7,7 @@ watch; that is the simplest thing that holds a few dozen kinds, and costs little
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections import Counter
@@ -286,7 +287,7 @@ def _worth_waiting(watch: KindWatch) -> float:
     """Seconds for which it makes sense to wait for a kind; 0 if it is known, or will not be soon."""
     if watch.problem:
         return 0.0 if watch.permanent else max(0.0, PATIENCE - (time.monotonic() - watch.failing_since))
-    return PATIENCE * 1000 if watch.pending else 0.0
+    return math.inf if watch.pending else 0.0
 
 
 def _doubt(resource: Resource, watch: KindWatch | None) -> str:

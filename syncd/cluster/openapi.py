@@ -1,19 +1,17 @@
 """How the lists of each kind merge, by the schemas that the API server itself publishes.
 
 OpenAPI v3 has one document for each group and version, at an address that holds its hash, so a document is fetched once
-and again only when it changes. A document is megabytes when parsed; only its compressed bytes are kept.
+and again only when it changes. Most of a document is prose for people, and paths; what is left is kept, and shared by
+the schemas of all its kinds.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-import zlib
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
-import orjson
 import structlog
 
 from syncd.merge.schema import bundled, from_openapi_v3
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from syncd.cluster.discovery import Resource
     from syncd.cluster.transport import Transport
     from syncd.merge.schema import PatchSchema
+    from syncd.model import JSONObject, JSONValue
 
 log = structlog.get_logger("syncd.cluster")
 
@@ -31,8 +30,7 @@ INDEX_AGE: Final = 60.0
 RETRY_AGE: Final = 5.0
 """Seconds after which a list that lacks a group and version, or could not be had, is asked for again."""
 TIMEOUT: Final = 10.0
-_DOCUMENTS: Final = 32
-"""How many documents are kept, compressed: some 50 KiB each."""
+_PROSE: Final = frozenset({"description", "title", "x-kubernetes-validations"})
 
 
 class Schemas:
@@ -43,7 +41,7 @@ class Schemas:
         self._lock = threading.Lock()
         self._index: dict[str, str] = {}
         self._asked_at = float("-inf")
-        self._documents: OrderedDict[str, bytes] = OrderedDict()
+        self._documents: dict[str, JSONObject] = {}
         self._schemas: dict[tuple[str, str], PatchSchema | None] = {}
         """By address (which holds the hash) and kind."""
 
@@ -58,7 +56,7 @@ class Schemas:
         except SyncdError as error:
             log.warning("no schema from the API server", kind=str(resource.group_kind), error=str(error))
             schema = None
-        except (zlib.error, AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             log.warning("a schema that makes no sense", kind=str(resource.group_kind), error=repr(error))
             schema = None
         return schema or bundled(resource.group, resource.version, resource.kind)
@@ -69,8 +67,9 @@ class Schemas:
             return None
         known = (address, resource.kind)
         if known not in self._schemas:
-            document = orjson.loads(self._document(address))
-            self._schemas[known] = from_openapi_v3(document, resource.group, resource.version, resource.kind)
+            self._schemas[known] = from_openapi_v3(
+                self._document(address), resource.group, resource.version, resource.kind
+            )
         return self._schemas[known]
 
     def _address(self, resource: Resource) -> str:
@@ -91,19 +90,30 @@ class Schemas:
         self._index = {path: str(entry["serverRelativeURL"]) for path, entry in paths.items()}
         self._forget_all_but(set(self._index.values()))
 
-    def _document(self, address: str) -> bytes:
-        packed = self._documents.get(address)
-        if packed is not None:
-            self._documents.move_to_end(address)
-            return zlib.decompress(packed)
-        parts = urlsplit(address)
-        data = self._transport.request("GET", parts.path, query=dict(parse_qsl(parts.query)), timeout=TIMEOUT).data
-        self._documents[address] = zlib.compress(data, 3)
-        while len(self._documents) > _DOCUMENTS:
-            self._documents.popitem(last=False)
-        return data
+    def _document(self, address: str) -> JSONObject:
+        if address not in self._documents:
+            parts = urlsplit(address)
+            response = self._transport.request("GET", parts.path, query=dict(parse_qsl(parts.query)), timeout=TIMEOUT)
+            self._documents[address] = _slim(response.object())
+        return self._documents[address]
 
     def _forget_all_but(self, addresses: set[str]) -> None:
         self._schemas = {known: schema for known, schema in self._schemas.items() if known[0] in addresses}
         for address in self._documents.keys() - addresses:
             del self._documents[address]
+
+
+def _slim(document: JSONObject) -> JSONObject:
+    """What schemas are made of: the definitions without prose, and how each path is patched."""
+    definitions = document.get("components", {}).get("schemas", {})
+    paths = {path: {"patch": item["patch"]} for path, item in document.get("paths", {}).items() if "patch" in item}
+    return {"paths": paths, "components": {"schemas": _without_prose(definitions)}}
+
+
+def _without_prose(value: JSONValue) -> JSONValue:
+    if isinstance(value, list):
+        return [_without_prose(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # A field may be called "description" too, but then a schema stands there and not a text.
+    return {name: _without_prose(item) for name, item in value.items() if name not in _PROSE or isinstance(item, dict)}

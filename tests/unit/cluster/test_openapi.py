@@ -115,5 +115,15 @@ def test_nonsense_leaves_the_bundled_schema(server: Server, schemas: Schemas, no
     assert schemas.schema_for(WIDGET) is None
 
 
+def test_a_field_that_is_called_description_stays(server: Server, schemas: Schemas) -> None:
+    body = server.document["components"]["schemas"]["com.example.Widget"]
+    body["description"] = "Prose."
+    body["properties"] = {"description": {"type": "string", "description": "More prose."}}
+    schema = schemas.schema_for(WIDGET)
+    assert schema is not None
+    assert schema.field("description") is not None
+    assert schema.field("other") is None
+
+
 def test_a_kind_that_the_document_lacks_has_no_schema(schemas: Schemas) -> None:
     assert schemas.schema_for(WIDGET._replace(kind="Other")) is None
