@@ -111,7 +111,7 @@ def _list(call: Call) -> Response:
     )
     page = store.list_page(call.context, call.kind, call.request.namespace, options)
     metadata: JSONObject = {"resourceVersion": str(page.revision)}
-    if page.token:
+    if page.token or (call.kind.custom and not call.form.transform):
         metadata["continue"] = page.token
         if page.remaining:
             metadata["remainingItemCount"] = page.remaining
@@ -354,6 +354,7 @@ def _scale(call: Call) -> Response:
     paths = scale.paths(call.context, call.kind)
     if request.verb == "get":
         stored = store.get(call.context, call.place)
+        scale.check(stored.object, paths)
     else:
         options = write_options(call)
         change = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.sandbox import errors, metadata, store, writing
-from syncd.sandbox.conversion import DEFINITIONS
+from syncd.sandbox.conversion import DEFINITIONS, NAMESPACES
 from syncd.sandbox.crd import CLEANUP_FINALIZER
 from syncd.sandbox.kinds import GroupResource
 from syncd.sandbox.pipeline import rfc3339
@@ -134,7 +134,7 @@ def _check_preconditions(kind: ServedKind, old: JSONObject, options: DeleteOptio
 
 
 def _check_protected(kind: ServedKind, name: str) -> None:
-    if (kind.group, kind.kind) == ("", "Namespace") and name in ("default", "kube-system", "kube-public"):
+    if kind.stored_in == NAMESPACES and name in ("default", "kube-system", "kube-public"):
         raise errors.forbidden(kind.group_resource, name, "this namespace may not be deleted")
 
 
@@ -158,14 +158,33 @@ def _marked(context: Context, kind: ServedKind, old: JSONObject, options: Delete
         meta["deletionTimestamp"] = rfc3339(context.clock())
         meta["deletionGracePeriodSeconds"] = 0
     marked = old | {"metadata": meta}
-    if (kind.group, kind.kind) == ("", "Namespace"):
+    if kind.stored_in == NAMESPACES:
         meta.pop("deletionGracePeriodSeconds", None)
         marked["status"] = old.get("status", {}) | {"phase": "Terminating"}
+    if kind.stored_in == DEFINITIONS and finalizers:
+        meta.pop("deletionGracePeriodSeconds", None)
+        marked["status"] = _terminating(old.get("status", {}), meta["deletionTimestamp"])
     return marked
 
 
+def _terminating(status: JSONObject, since: str) -> JSONObject:
+    """The status of a CustomResourceDefinition whose objects are to be deleted before it."""
+    conditions = status.get("conditions") or []
+    if any(condition["type"] == "Terminating" for condition in conditions):
+        return status
+    condition = {
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": since,
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }
+    return status | {"conditions": [*conditions, condition]}
+
+
 def _count_generation(kind: ServedKind, marked: JSONObject, old: JSONObject) -> JSONObject:
-    if not metadata.counts_generations(kind) or "deletionTimestamp" in old["metadata"]:
+    counts = metadata.counts_generations(kind) and kind.stored_in != DEFINITIONS
+    if not counts or "deletionTimestamp" in old["metadata"]:
         return marked
     generation = old["metadata"].get("generation", 0) + 1
     return marked | {"metadata": marked["metadata"] | {"generation": generation}}

@@ -48,10 +48,8 @@ def read(kind: ServedKind, media_type: str, body: bytes) -> Patch:
     Raises:
         StatusError: 400, the patch cannot be parsed; 415, the kind does not take its type.
     """
-    if media_type not in _ALL:
-        raise errors.wrong_patch_type()
     if media_type not in media_types(kind):
-        raise errors.unsupported_media_type(media_types(kind))
+        raise errors.unsupported_media_type(media_types(kind)) if kind.custom else errors.wrong_patch_type()
     if media_type == JSON_PATCH:
         return Patch(_json_patcher(body), _as_json)
     patch = _read(body)

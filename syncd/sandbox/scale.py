@@ -52,6 +52,16 @@ def of(obj: JSONObject, at: Paths) -> JSONObject:
     }
 
 
+def check(obj: JSONObject, at: Paths) -> None:
+    """Refuse to show a Scale of an object that does not say how many replicas it wants.
+
+    Raises:
+        StatusError: 500, as the real server has it.
+    """
+    if _get(obj, at.replicas) is None:
+        raise errors.internal(f'the spec replicas field ".{".".join(at.replicas)}" does not exist')
+
+
 def scaled(obj: JSONObject, scale: JSONObject, at: Paths) -> JSONObject:
     """The object with the number of replicas that a Scale asks for.
 

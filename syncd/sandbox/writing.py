@@ -71,6 +71,9 @@ def check_type(context: Context, kind: ServedKind, obj: JSONObject) -> JSONObjec
             f"the object provided is unrecognized (must be of type {kind.kind}): "
             "Object 'Kind' is missing in the body of the request"
         )
+    if kind.custom and said_version == kind.api_version:
+        cause = Cause("kind", "FieldValueInvalid", f'Invalid value: "{said_kind}": must be {kind.kind}')
+        raise errors.invalid(kind._replace(kind=said_kind), obj.get("metadata", {}).get("name", ""), [cause])
     said_kind, said_version = said_kind or kind.kind, said_version or kind.api_version
     said = f'{said_kind} in version "{said_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
     known = context.registry.of_kind(said_version, said_kind)
