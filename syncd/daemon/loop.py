@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger("syncd")
 
 
+_AFTER_DEFECT = timedelta(seconds=60)
+"""When a Sync is tried again after a defect so bad that its own schedule could not be made."""
+
+
 class Cause(StrEnum):
     """Why a Sync is reconciled."""
 
@@ -49,7 +53,10 @@ class InternalError(SyncdError):
 
 
 class SyncLoop:
-    """One Sync. :meth:`run` is called by the scheduler, never twice at once; :meth:`trigger` by anybody."""
+    """One Sync. :meth:`run` is called by the scheduler, :meth:`trigger` by anybody.
+
+    A wake-up is never lost: a cause is noted before the scheduler is asked, and a run that ends looks for causes again.
+    """
 
     def __init__(
         self,
@@ -98,20 +105,25 @@ class SyncLoop:
     def run(self) -> None:
         """Reconcile once, and say when the next time is."""
         with self._lock:
+            if self._running:
+                return  # the run that is under way sees every cause when it ends
             causes, self._causes = self._causes or {Cause.POLL}, set()
             self._running = True
         structlog.contextvars.bind_contextvars(sync=self.sync.id, reconcile=uuid.uuid4().hex[:8])
+        due = datetime.now(UTC) + _AFTER_DEFECT
         try:
             status = self._reconcile(causes)
             due = datetime.now(UTC) + self._pause(status)
             self._board.put(replace(status, next_attempt=due))
+        except Exception:
+            log.exception("a defect of syncd around a reconcile")
         finally:
             structlog.contextvars.clear_contextvars()
             with self._lock:
                 self._running = False
-                waiting = next(iter(self._causes), None)
+                due = min([due, *map(self._soon, self._causes)])
         if not self._stop.is_set():
-            self._wake(self.sync.id, self._soon(waiting) if waiting else due)
+            self._wake(self.sync.id, due)
 
     def refresh_health(self) -> None:
         """Look at the health of the objects again, without a reconcile."""

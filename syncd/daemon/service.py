@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -33,6 +33,8 @@ DEFAULT_WORKERS = 4
 _FAR_AWAY = 10 * 365 * 24 * 3600
 """Seconds; the interval of a job whose next run is always set by its own loop."""
 
+_AFTER_TROUBLE = timedelta(seconds=1)
+
 
 class Daemon:
     """Keeps a cluster equal to what the Syncs' repositories say, until it is stopped."""
@@ -53,9 +55,11 @@ class Daemon:
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
             executors={"default": SchedulerPool(workers)},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            # Two instances, because a run may ask to be woken at once just before it ends; it makes sure itself that
+            # only one works. With one, the scheduler would drop that wake-up.
+            job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
         )
-        self._scheduler.add_listener(_report_job, EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES)
+        self._scheduler.add_listener(self._on_trouble, EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES)
         reconciler = Reconciler(cluster, sources, self._pool)
         self._loops = {
             sync.id: SyncLoop(sync, reconciler, cluster.live, self.board, wake=self._wake, stop=self._stop)
@@ -100,6 +104,12 @@ class Daemon:
         log.info("daemon stopped", in_time=in_time)
         return in_time
 
+    def _on_trouble(self, event: JobExecutionEvent) -> None:
+        """The scheduler could not run a job, or it died: it must not be the last that is heard of its Sync."""
+        error = getattr(event, "exception", None)
+        log.error("scheduler event", job=event.job_id, code=event.code, error=repr(error) if error else "")
+        self._wake(event.job_id, datetime.now(UTC) + _AFTER_TROUBLE)
+
     def _alive(self) -> str:
         return "" if self._scheduler.running else "the scheduler is not running"
 
@@ -119,8 +129,3 @@ class Daemon:
             loop.refresh_health()
         else:
             loop.trigger(Cause.EVENT)
-
-
-def _report_job(event: JobExecutionEvent) -> None:
-    error = getattr(event, "exception", None)
-    log.error("scheduler event", job=event.job_id, code=event.code, error=repr(error) if error else "")
