@@ -11,6 +11,7 @@ for each struct its fields, each as flags (``?`` omitempty, ``!`` omitzero, ``*`
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -48,6 +49,7 @@ _ZEROS: dict[str, JSONValue] = {
     "[": None,
     "{": None,
 }
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/\n\r=]|=(?=[^=])")
 _BITS = {"i": 31, "l": 63, "n": 16}
 _DROP: Final = object()
 
@@ -261,6 +263,8 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, str | int | float):
                 raise self._wrong(shape, value)
             return quantity.canonical(str(value))
+        if letter == "y":
+            return self._bytes(shape, value)
         if letter == "b":
             fits = isinstance(value, bool)
         elif letter in _BITS:
@@ -273,6 +277,16 @@ class _Reader:
             fits = isinstance(value, str)
         if not fits:
             raise self._wrong(shape, value)
+        return value
+
+    def _bytes(self, shape: Shape, value: JSONValue) -> str:
+        """Bytes are base64; where they stop to be, as Go counts it."""
+        if not isinstance(value, str):
+            raise self._wrong(shape, value)
+        wrong = _NOT_BASE64.search(value)
+        if wrong is not None or len(value) % 4:
+            place = wrong.start() if wrong is not None else len(value) - len(value) % 4
+            raise _WrongTypeError(f"illegal base64 data at input byte {place}")
         return value
 
     def _wrong(self, shape: Shape, value: JSONValue) -> _WrongTypeError:

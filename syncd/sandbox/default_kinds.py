@@ -102,6 +102,21 @@ def _pod_spec(obj: JSONObject) -> None:
                     port["hostPort"] = port.get("containerPort")
 
 
+def _pod(obj: JSONObject) -> None:
+    """Defaults of a Pod, which a pod template does not get: requests are what is limited."""
+    spec = obj["spec"]
+    spec.setdefault("enableServiceLinks", True)
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        limits = container["resources"].get("limits")
+        if limits:
+            container["resources"]["requests"] = limits | (container["resources"].get("requests") or {})
+
+
+def _claim_templates(obj: JSONObject) -> None:
+    for claim in obj.get("volumeClaimTemplates") or ():
+        claim |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+
+
 def _limit_range_item(obj: JSONObject) -> None:
     if obj.get("type") != "Container":
         return
@@ -140,16 +155,16 @@ def _stateful_set_strategy(obj: JSONObject) -> None:
         _default(obj["rollingUpdate"], "partition", 0)
 
 
-def _job_spec(obj: JSONObject) -> None:
-    if obj.get("completions") is None and obj.get("parallelism") is None:
-        obj["completions"] = 1
-    _default(obj, "parallelism", 1)
-    _default(obj, "backoffLimit", _MAX_INT32 if obj.get("backoffLimitPerIndex") is not None else 6)
-    _default(obj, "podReplacementPolicy", "Failed" if obj.get("podFailurePolicy") else "TerminatingOrFailed")
-
-
 def _job(obj: JSONObject) -> None:
-    obj["spec"].setdefault("manualSelector", False)  # of a Job alone, not of a CronJob's template
+    """Defaults of a Job, which the template in a CronJob does not get."""
+    spec = obj["spec"]
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    _default(spec, "parallelism", 1)
+    _default(spec, "backoffLimit", _MAX_INT32 if spec.get("backoffLimitPerIndex") is not None else 6)
+    _default(spec, "podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") else "TerminatingOrFailed")
+    for field, value in (("completionMode", "NonIndexed"), ("suspend", False), ("manualSelector", False)):
+        _default(spec, field, value)
     take_template_labels(obj)
 
 
@@ -230,15 +245,16 @@ HOOKS: dict[str, Callable[[JSONObject], None]] = {
     "apps.v1.DaemonSet": _daemon_set,
     "apps.v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
     "apps.v1.DeploymentStrategy": _deployment_strategy,
+    "apps.v1.StatefulSetSpec": _claim_templates,
     "apps.v1.StatefulSetUpdateStrategy": _stateful_set_strategy,
     "autoscaling.v2.HorizontalPodAutoscalerSpec": _autoscaler,
     "batch.v1.Job": _job,
-    "batch.v1.JobSpec": _job_spec,
     "core.v1.Container": _container,
     "core.v1.EphemeralContainer": _container,
     "core.v1.LimitRangeItem": _limit_range_item,
     "core.v1.Namespace": _namespace,
     "core.v1.NodeStatus": _node_status,
+    "core.v1.Pod": _pod,
     "core.v1.PodSpec": _pod_spec,
     "core.v1.Probe": _probe,
     "core.v1.ReplicationController": _replication_controller,

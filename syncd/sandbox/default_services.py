@@ -72,9 +72,11 @@ def keep_allocated(new: JSONObject, old: JSONObject) -> JSONObject:
     needed, had = spec["type"] != "ExternalName", before["type"] != "ExternalName"
     if needed and had and not spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec |= {field: before[field] for field in ("clusterIP", "clusterIPs") if field in before}
+    elif needed and had and spec.get("clusterIPs") and spec["clusterIPs"] == before.get("clusterIPs"):
+        spec["clusterIPs"] = [spec.get("clusterIP", ""), *spec["clusterIPs"][1:]]  # the old field leads the new one
     useless: list[str] = []
     if had and not needed:
-        useless += ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+        useless += ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
     if spec["type"] != "LoadBalancer":
         useless += ("allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass")
     if spec["type"] not in _WITH_NODE_PORTS and not spec.get("externalIPs"):

@@ -88,7 +88,6 @@ VALUES: dict[str, JSONObject] = {
         "successfulJobsHistoryLimit": 3,
         "failedJobsHistoryLimit": 1,
     },
-    "batch.v1.JobSpec": {"completionMode": "NonIndexed", "suspend": False},
     "batch.v1.PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
     "autoscaling.v1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
     "autoscaling.v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},

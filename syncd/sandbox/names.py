@@ -23,13 +23,13 @@ def _matches(pattern: str, text: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-def _too_long(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(text.encode()) > limit else []
+def _too_long(text: str, limit: int, unit: str = "bytes") -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
 
 
 def subdomain(text: str) -> list[str]:
     """A name of most kinds: lower case, dots and dashes."""
-    wrong = _too_long(text, 253)
+    wrong = _too_long(text, 253, "characters")
     if not _matches(_SUBDOMAIN_PATTERN, text):
         wrong.append(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
@@ -40,7 +40,7 @@ def subdomain(text: str) -> list[str]:
 
 def label(text: str) -> list[str]:
     """A name without dots: that of a namespace, a container, a Service."""
-    wrong = _too_long(text, 63)
+    wrong = _too_long(text, 63, "characters")
     if not _matches(_LABEL_PATTERN, text):
         wrong.append(
             f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
@@ -51,7 +51,7 @@ def label(text: str) -> list[str]:
 
 def dns_1035_label(text: str) -> list[str]:
     """A name without dots that starts with a letter: the version of a custom resource, say."""
-    wrong = _too_long(text, 63)
+    wrong = _too_long(text, 63, "characters")
     if not _matches(_DNS_1035_PATTERN, text):
         wrong.append(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
@@ -116,7 +116,7 @@ def port_name(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """A key of a ConfigMap or Secret."""
-    wrong = _too_long(text, 253)
+    wrong = _too_long(text, 253, "characters")
     if not _matches("[-._a-zA-Z0-9]+", text):
         wrong.append(
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "

@@ -27,9 +27,6 @@ def admit_pod(pod: JSONObject, *, new: bool) -> None:
     """Fill a Pod; ``new`` says whether it is being created."""
     spec = pod["spec"]
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    for container in containers:
-        _request_what_is_limited(container)
-    spec.setdefault("enableServiceLinks", True)
     if new:
         _service_account(pod, containers)
         _tolerations(spec)
@@ -39,12 +36,6 @@ def admit_pod(pod: JSONObject, *, new: bool) -> None:
     status = pod.setdefault("status", {})
     status.setdefault("phase", "Pending")
     status.setdefault("qosClass", quality_of_service(pod))
-
-
-def _request_what_is_limited(container: JSONObject) -> None:
-    limits = container["resources"].get("limits")
-    if limits:
-        container["resources"]["requests"] = limits | (container["resources"].get("requests") or {})
 
 
 def _service_account(pod: JSONObject, containers: list[JSONObject]) -> None:

@@ -23,6 +23,7 @@ MAX_ANNOTATIONS = 262144
 """The most bytes that keys and values of an object's annotations may have together."""
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _RBAC = "rbac.authorization.k8s.io"
+_CHANGES_FIRST = {("apps", "DaemonSet")}
 _NAME_RULES: dict[tuple[str, str], Callable[[str], list[str]]] = {
     ("", "Namespace"): names.label,
     ("", "Service"): names.label,
@@ -43,10 +44,13 @@ def validate(kind: ServedKind, new: JSONObject, old: JSONObject | None) -> list[
     if key == ("apiextensions.k8s.io", "CustomResourceDefinition"):
         return [*found, *definition_violations(new, old)]
     rule, update_rule = RULES.get(key), UPDATE_RULES.get(key)
+    changes = list(update_rule(new, old)) if old is not None and update_rule is not None else []
+    if key in _CHANGES_FIRST:
+        found += changes
     if rule is not None and (old is None or new.get("spec") != old.get("spec") or key not in _BY_SPEC):
         found += rule(new)
-    if old is not None and update_rule is not None:
-        found += update_rule(new, old)
+    if key not in _CHANGES_FIRST:
+        found += changes
     return found
 
 

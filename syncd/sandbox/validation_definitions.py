@@ -23,12 +23,12 @@ def definition_violations(new: JSONObject, old: JSONObject | None) -> Iterator[C
         yield from _identity(new)
     elif _established(old):
         yield from _changed(spec, old["spec"])
-    yield from _versions(spec)
     scope = spec.get("scope", "")
     if not scope:
         yield causes.required("spec.scope")
     elif scope not in _SCOPES:
         yield causes.not_supported("spec.scope", scope, _SCOPES)
+    yield from _versions(spec)
     for field in _REQUIRED_NAMES:
         if not spec["names"].get(field):
             yield causes.required(f"spec.names.{field}")

@@ -213,7 +213,7 @@ def _binding(obj: JSONObject) -> Iterator[Cause]:
             yield causes.required(f"{path}.name")
         if kind not in ("ServiceAccount", "User", "Group"):
             yield causes.not_supported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group"))
-        elif kind == "ServiceAccount" and not subject.get("namespace"):
+        elif kind == "ServiceAccount" and not subject.get("namespace") and obj["kind"] == "ClusterRoleBinding":
             yield causes.required(f"{path}.namespace")
 
 
@@ -273,6 +273,10 @@ def _autoscaler(obj: JSONObject) -> Iterator[Cause]:
     for field in ("kind", "name"):
         if not target.get(field):
             yield causes.required(f"spec.scaleTargetRef.{field}")
+    if "/" not in target.get("apiVersion", ""):
+        path, words = "spec.scaleTargetRef.apiVersion", "apiVersion must specify API group"
+        if (target.get("apiVersion"), target.get("kind")) != ("v1", "ReplicationController"):
+            yield causes.invalid(path, target.get("apiVersion", ""), words)
 
 
 def _budget(obj: JSONObject) -> Iterator[Cause]:

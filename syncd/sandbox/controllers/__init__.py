@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from syncd.sandbox.controllers import pods
+from syncd.sandbox.controllers.apiservices import ApiServices
+from syncd.sandbox.controllers.autoscalers import Autoscalers
+from syncd.sandbox.controllers.budgets import Budgets
 from syncd.sandbox.controllers.claims import Claims
 from syncd.sandbox.controllers.daemonsets import DaemonSets
 from syncd.sandbox.controllers.definitions import Definitions
@@ -32,6 +35,9 @@ _ALL = (
     pods.Pods,
     Claims,
     ServiceEndpoints,
+    Autoscalers,
+    Budgets,
+    ApiServices,
 )
 
 

@@ -238,6 +238,8 @@ def _old_replicas(deployment: JSONObject, sets: _Sets) -> list[int]:
         return [0] * len(sets.old)
     waiting = _replicas(sets.new) - _status(sets.new, "availableReplicas")
     spare = sum(map(_replicas, sets.all)) - (wanted - unavailable) - waiting
+    if spare <= 0:  # new Pods that do not get ready keep the old ones
+        return [_replicas(item) for item in sets.old]
     sizes = []
     for item in sets.old:
         broken = min(max(0, _replicas(item) - _status(item, "availableReplicas")), max(0, spare))

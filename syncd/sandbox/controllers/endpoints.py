@@ -68,7 +68,7 @@ class ServiceEndpoints:
             if endpoints is not None and _OLD_MANAGED.items() <= endpoints["metadata"].get("labels", {}).items():
                 self._objects.delete(ENDPOINTS, *key, uid=endpoints["metadata"]["uid"])
             return
-        if is_deleting(service) or not service["spec"].get("selector"):
+        if is_deleting(service) or not service["spec"].get("selector") or service["spec"]["type"] == "ExternalName":
             return
         pods = [
             pod
@@ -81,7 +81,7 @@ class ServiceEndpoints:
 
     def _write_endpoints(self, service: JSONObject, old: JSONObject | None, pods: list[JSONObject]) -> None:
         metadata = service["metadata"]
-        headless = {_HEADLESS: ""} if service["spec"]["clusterIP"] == "None" else {}
+        headless = {_HEADLESS: ""} if service["spec"].get("clusterIP") == "None" else {}
         labels = (metadata.get("labels") or {}) | _OLD_MANAGED | headless
         subset: JSONObject = {}
         for field, ready in (("addresses", True), ("notReadyAddresses", False)):
@@ -105,7 +105,7 @@ class ServiceEndpoints:
 
     def _write_slice(self, service: JSONObject, pods: list[JSONObject]) -> None:
         metadata = service["metadata"]
-        headless = {_HEADLESS: ""} if service["spec"]["clusterIP"] == "None" else {}
+        headless = {_HEADLESS: ""} if service["spec"].get("clusterIP") == "None" else {}
         labels = (metadata.get("labels") or {}) | {_NAME_LABEL: metadata["name"]} | _MANAGED | headless
         content = {"endpoints": [_endpoint(pod) for pod in pods] or None, "ports": _ports(service, pods) or None}
         slices = self._objects.list(SLICE, metadata["namespace"], f"{_NAME_LABEL}={metadata['name']}")

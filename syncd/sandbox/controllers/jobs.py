@@ -1,4 +1,4 @@
-"""Jobs: as many Pods as there are completions, which end at once. (CronJobs start nothing: the sandbox is quiet.)."""
+"""Jobs: as many Pods as there are completions, which end at once; CronJobs start nothing, the sandbox is quiet."""
 
 from __future__ import annotations
 
