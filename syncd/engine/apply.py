@@ -11,7 +11,7 @@ from syncd.engine.kinds import require
 from syncd.model import Action, ActionType, JSONObject, Outcome, OutcomeStatus, SyncdError, WriteMethod
 from syncd.plan.desired import live_digest
 from syncd.plan.guards.contents import CRD
-from syncd.plan.objects import creation, plan_existing
+from syncd.plan.objects import as_it_was, creation, plan_existing
 from syncd.plan.settings import Settled
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Applier:
             self._remember(action, answer)
             if action.key.group_kind == CRD:
                 await_established(self._cluster, resource, answer, self._deadline)
-            return action
+            return as_it_was(action) if _is_unmoved(action, answer) else action
         raise ConflictError(f"somebody else kept changing it: {_ATTEMPTS} attempts to merge were overtaken")
 
     def _resource(self, action: Action) -> Resource:
@@ -111,3 +111,10 @@ class Applier:
         self._memory.settled[action.key] = Settled(
             self._desired[action.key].digest, answer["metadata"]["resourceVersion"], live_digest(answer)
         )
+
+
+def _is_unmoved(action: Action, answer: JSONObject) -> bool:
+    """Whether the server found nothing to write: it keeps the resourceVersion then."""
+    if action.type is not ActionType.UPDATE or action.live is None:
+        return False
+    return bool(action.live["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"])

@@ -20,6 +20,7 @@ from syncd.engine.inventory import InventoryStore, ensure_namespace
 from syncd.engine.kinds import look_up
 from syncd.engine.observe import observe, probe
 from syncd.engine.prune import Pruner
+from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
 from syncd.inventory import Owner
@@ -97,7 +98,9 @@ class Reconciler:
         work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
         inventory = InventoryStore(self._cluster, sync).read(deadline)
         prepared = self._prepare(work, inventory, watch, look_closer=True)
-        return Reconciliation(revision, prepared.plan, (), watch.durations, inventory.uid, len(inventory.keys))
+        with watch.stage("plan"):
+            plan = rehearse(work, prepared.plan)
+        return Reconciliation(revision, plan, (), watch.durations, inventory.uid, len(inventory.keys))
 
     def reconcile(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
         """Make the cluster equal to a revision.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from syncd.inventory import Ownership
 from syncd.inventory.ownership import controller, named_owner
@@ -29,6 +29,8 @@ from syncd.plan.settings import Settled
 
 if TYPE_CHECKING:
     from syncd.plan.settings import Desired, Live, Observation, Policy
+
+UP_TO_DATE: Final = "UpToDate"
 
 
 def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Action:
@@ -191,8 +193,16 @@ def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONOb
     return "Changed", "it was changed in Git"
 
 
+def as_it_was(action: Action) -> Action:
+    """The action as it turns out when the server says that the object already is what was to be written.
+
+    Servers fill in defaults inside lists that Git replaces as a whole, where only they can tell a default from an edit.
+    """
+    return replace(action, type=ActionType.UNCHANGED, reason=UP_TO_DATE, message="", changes=(), write=None, drift=None)
+
+
 def _unchanged(manifest: Manifest) -> Action:
-    return Action(ActionType.UNCHANGED, manifest.key, "UpToDate", manifest=manifest)
+    return Action(ActionType.UNCHANGED, manifest.key, UP_TO_DATE, manifest=manifest)
 
 
 def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | None = None) -> Action:

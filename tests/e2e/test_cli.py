@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,6 @@ from syncd.sandbox.server import SandboxServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WEB = {
     "apiVersion": "apps/v1",
@@ -42,6 +43,13 @@ EXTRA = {
     "kind": "ConfigMap",
     "metadata": {"name": "extra", "namespace": "default"},
     "data": {"colour": "red"},
+}
+
+POLICY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"podSelector": {"matchLabels": {"app": "web"}}, "ingress": [{"ports": [{"port": 8080}]}]},
 }
 
 
@@ -116,6 +124,34 @@ def test_after_a_sync_there_is_nothing_to_plan(shop: Shop, capsys: pytest.Captur
     (item,) = json.loads(capsys.readouterr().out)["items"]
     assert item["counts"]["unchanged"] == 3
     assert item["counts"]["created"] == item["counts"]["updated"] == 0
+
+
+def test_what_the_server_fills_into_a_list_is_nothing_to_plan_or_to_write(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.write(policy=POLICY)
+    shop.run("sync")
+    capsys.readouterr()
+    assert shop.run("plan", "--exit-code") == Exit.OK
+    assert "4 unmodified" in capsys.readouterr().out
+    assert shop.run("sync") == Exit.OK
+    assert capsys.readouterr().out.splitlines()[-1] == "  4 unchanged"
+
+
+def test_what_somebody_adds_to_such_a_list_is_drift(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.write(policy=POLICY)
+    shop.run("sync")
+    patch = [{"op": "add", "path": "/spec/ingress/0/ports/0/endPort", "value": 9000}]
+    kubectl = Path(sys.executable).with_name("kubectl")
+    change = ["patch", "networkpolicy", "web", "--namespace", "default", "--type", "json", "--patch", json.dumps(patch)]
+    subprocess.run(
+        [kubectl, "--kubeconfig", shop.kubeconfig, *change], timeout=60, check=True, stdout=subprocess.DEVNULL
+    )
+    capsys.readouterr()
+    assert shop.run("plan", "--exit-code") == Exit.CHANGES
+    shown = capsys.readouterr().out
+    assert "~ NetworkPolicy.networking.k8s.io default/web: it was changed in the cluster by kubectl" in shown
+    assert "- spec.ingress[0].ports[0].endPort: 9000" in shown
 
 
 def test_a_plan_shows_fields_and_deletions_and_no_secret(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
