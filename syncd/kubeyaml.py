@@ -128,6 +128,10 @@ def _normalised(value: JSONValue, depth: int) -> tuple[JSONValue, int]:
 # --- the loader ----------------------------------------------------------------------------------------------------
 
 
+_ANCHOR_OR_TAG = re.compile(rb"(?:^|[\s\x00\[{,])[&!]")
+"""Finds every place where an anchor or a tag can stand, in UTF-8 and in UTF-16, and some where none does."""
+
+
 class _Anchored(NamedTuple):
     """The value behind an anchor, and how many nodes it is made of."""
 
@@ -167,6 +171,8 @@ class _Loader:
         self._data = data
         self._origin = origin
         self._next: Callable[[], Any] = CParser(data).get_event
+        self._simple = not _ANCHOR_OR_TAG.search(data)
+        """Whether there are no anchors and no tags anywhere, so that nothing need look for them."""
         self._index = 0
         self._plain: dict[str, JSONValue] = {}
         self._keys: dict[str, str] = {}
@@ -218,36 +224,42 @@ class _Loader:
         return value
 
     def _sequence(self, depth: int) -> list[JSONValue]:
-        following, node = self._next, self._node
-        result = []
+        following, simple = self._next, self._simple
+        result: list[JSONValue] = []
         while type(event := following()) is not SequenceEndEvent:
-            result.append(node(event, depth))
+            if simple and depth and type(event) is MappingStartEvent:
+                result.append(self._mapping(depth - 1))
+            else:
+                result.append(self._node(event, depth))
         return result
 
     def _mapping(self, depth: int) -> dict[str, JSONValue]:
-        following, node, keys, plain = self._next, self._node, self._keys, self._plain
+        following, keys, plain, simple = self._next, self._keys, self._plain, self._simple
         result: dict[str, JSONValue] = {}
         merged: set[str] = set()  # keys that only a << brought
         while type(event := following()) is not MappingEndEvent:
-            value: Any = getattr(event, "value", None)
-            key = keys.get(value) if type(event) is ScalarEvent and event.implicit[0] and not event.anchor else None
-            if key is None or event.tag is not None:
-                if value == "<<" and event.implicit[0]:
+            key = keys.get(event.value) if simple and type(event) is ScalarEvent else None
+            if key is None:
+                if type(event) is ScalarEvent and event.value == "<<" and event.implicit[0]:
                     self._merge(following(), depth, result, merged)
                     continue
                 key = self._key(event)
-            else:
-                self._nodes += 1
             if key in result:
                 if key not in merged:
                     self._fail(event, f"key {key!r} appears twice in the same map")
                 merged.discard(key)
             event = following()
-            if type(event) is ScalarEvent and event.implicit[0] and event.value in plain and not event.anchor:
-                self._nodes += 1
-                result[key] = plain[event.value] if event.tag is None else self._scalar(event)
+            if not simple or not depth:
+                result[key] = self._node(event, depth)
+            elif type(event) is ScalarEvent:
+                try:
+                    result[key] = plain[event.value] if event.implicit[0] else event.value
+                except KeyError:
+                    result[key] = self._scalar(event)
+            elif type(event) is MappingStartEvent:
+                result[key] = self._mapping(depth - 1)
             else:
-                result[key] = node(event, depth)
+                result[key] = self._node(event, depth)
         return result
 
     def _merge(self, event: Any, depth: int, into: dict[str, JSONValue], merged: set[str]) -> None:
@@ -289,8 +301,10 @@ class _Loader:
                 return text
             if text in self._plain:
                 return self._plain[text]
-        value = self._typed(event)
-        if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool)):
+            value = resolve(text)
+        else:
+            value = self._typed(event)
+        if isinstance(value, float) or type(value) is int:
             if not math.isfinite(value):
                 self._fail(event, f"{text} is no number that JSON has")
             value = json_number(value)
@@ -300,7 +314,7 @@ class _Loader:
 
     def _key(self, event: Any) -> str:
         """A map's key; JSON has only strings, so other scalars are spelled out."""
-        text = getattr(event, "value", "")
+        text = getattr(event, "value", None)
         if type(event) is AliasEvent:
             value = self._alias(event)
         elif type(event) is ScalarEvent:
@@ -320,8 +334,8 @@ class _Loader:
             key = float_key(value)
         else:
             self._fail(event, "null cannot be a key" if value is None else "this number is too large for a key")
-        if type(event) is ScalarEvent and event.tag is None and event.implicit[0] and text != "<<":
-            self._keys[text] = key
+        if key == text and event.implicit[0]:
+            self._keys[text] = key  # what reads as itself without quotes does so with them, too
         return key
 
     def _typed(self, event: Any) -> bool | float | str | None:

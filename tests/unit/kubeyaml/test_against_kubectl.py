@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,6 +89,13 @@ def test_a_repeated_key_is_where_we_are_stricter() -> None:
     assert isinstance(ours(text), YAMLError)
 
 
+def test_a_word_that_ends_in_a_colon_inside_brackets_is_where_libyaml_is_stricter() -> None:
+    """Most likely a map was meant; nobody loses anything by having to write quotes."""
+    text = HEADER + "spec: [a:, b]\n"
+    assert theirs(text)["spec"] == ["a:", "b"]
+    assert isinstance(ours(text), YAMLError)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_very_many_random_documents_are_read_alike() -> None:
@@ -101,6 +109,8 @@ def test_very_many_random_documents_are_read_alike() -> None:
     for seed in range(600):
         choose = random.Random(seed)  # noqa: S311 - reproducible test data
         text = HEADER + "spec:\n" + "".join(f"  k{index}: {value(choose, 2)}\n" for index in range(3))
+        if re.search(r":[],]", text):
+            continue  # see the test above
         left, right = ours(text), theirs(text)
         if isinstance(left, dict) != isinstance(right, dict) or (isinstance(left, dict) and not equal(left, right)):
             different.append((text, left, right))
