@@ -40,7 +40,8 @@ def last_writer(live: JSONObject, path: str) -> Writer | None:
 
     A field that is gone has no owner any more; then the newest other manager of anything above it is the best answer.
     """
-    entries = [entry for entry in live["metadata"].get("managedFields") or () if not entry.get("subresource")]
+    fields = live["metadata"].get("managedFields") or ()
+    entries = [entry for entry in fields if entry.get("subresource") != "status"]  # "scale" writes the spec
     entries.sort(key=lambda entry: str(entry.get("time", "")), reverse=True)
     best: tuple[int, Writer] | None = None
     for entry in entries:
