@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from syncd.sandbox import writing
-from syncd.sandbox.kinds import Objects, built_in
+from syncd.sandbox.kinds import built_in
 from syncd.sandbox.pipeline import WriteOptions
 
 if TYPE_CHECKING:
@@ -31,13 +30,6 @@ _SERVICE: JSONObject = {
 }
 
 
-class Stoppable(Protocol):
-    """Something that runs until it is stopped."""
-
-    def stop(self) -> None:
-        """End it, and wait until it has ended."""
-
-
 def fill(context: Context) -> None:
     """Create the objects of an empty cluster; nothing when they are there."""
     namespaces = built_in("", "Namespace")
@@ -55,15 +47,3 @@ def fill(context: Context) -> None:
             "value": value,
         }
         writing.create(context, built_in("scheduling.k8s.io", "PriorityClass"), "", priority, _OPTIONS)
-
-
-def start_controllers(objects: Objects) -> Stoppable | None:
-    """Start what makes workloads ready, collects garbage and so on."""
-    try:
-        controllers = importlib.import_module("syncd.sandbox.controllers")
-    except ModuleNotFoundError:
-        return None
-    if not hasattr(controllers, "start"):
-        return None
-    started: Stoppable = controllers.start(objects)
-    return started

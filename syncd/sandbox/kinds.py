@@ -3,19 +3,9 @@
 The built-in table is that of Kubernetes 1.36 (its own ``api/discovery`` documents): every kind of a stable API version
 that clients of a sync daemon meet. Custom kinds join it at run time, through :mod:`syncd.sandbox.crd`.
 
-A write passes through pure functions on JSON objects, none of which changes its arguments::
-
-    decode -> default(kind, obj) -> validate(kind, new, old) -> manage fields(live, new, ...) -> store
-
-    defaulting.apply_defaults(kind: ServedKind, obj: JSONObject) -> JSONObject
-    validation.validate(kind: ServedKind, new: JSONObject, old: JSONObject | None) -> list[Cause]
-    fieldmanager.update(live: JSONObject | None, new: JSONObject, request: ManagedBy) -> JSONObject
-    fieldmanager.apply(live: JSONObject | None, applied: JSONObject, request: ManagedBy, *, force: bool,
-                       schema: Schema | None) -> JSONObject           (raises fieldmanager.ConflictsError)
-    crd.CustomKinds: see the protocol CustomKinds below
-    controllers.start(objects: Objects) -> Controllers                (.stop() ends and joins its threads)
-
-What a client of the real server would get as an error Status is raised as :class:`syncd.sandbox.errors.StatusError`.
+A write passes through functions on JSON objects, none of which changes its arguments (:mod:`syncd.sandbox.pipeline`):
+decoded, defaulted, its managers noted, completed, validated, stored. What a client of the real server would get as an
+error Status is raised as :class:`syncd.sandbox.errors.StatusError`.
 """
 
 from __future__ import annotations
@@ -24,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from syncd.model import JSONObject
-    from syncd.sandbox.schema import Schema
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -106,31 +95,6 @@ class ManagedBy(NamedTuple):
     time: str
     """RFC 3339 in UTC with seconds."""
     subresource: str = ""
-
-
-class CustomKinds(Protocol):
-    """What :class:`syncd.sandbox.crd.CustomKinds` does for the store; one instance for each server, not thread-safe.
-
-    The store calls it under its lock.
-    """
-
-    def register(self, crd: JSONObject) -> tuple[ServedKind, ...]:
-        """Take a stored definition in, or its new state; what it serves now, one for each served version."""
-
-    def unregister(self, name: str) -> None:
-        """Forget the definition of this name."""
-
-    def prune(self, kind: ServedKind, obj: JSONObject) -> tuple[JSONObject, list[str]]:
-        """The object without fields that its schema does not know, and the paths of these fields."""
-
-    def default(self, kind: ServedKind, obj: JSONObject) -> JSONObject:
-        """The object with its schema's defaults."""
-
-    def validate(self, kind: ServedKind, new: JSONObject, old: JSONObject | None) -> list[Cause]:
-        """What is wrong with the object by its schema."""
-
-    def schema(self, kind: ServedKind) -> Schema | None:
-        """The structural schema; None when the version has none."""
 
 
 class Event(NamedTuple):

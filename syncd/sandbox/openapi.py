@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from syncd.sandbox import errors, openapi_paths, responses
+from syncd.sandbox import errors, openapi_paths, openapi_protobuf, responses
 from syncd.sandbox.responses import Response
 from syncd.sandbox.schema import Schema
 
@@ -85,17 +85,14 @@ class OpenAPI:
         """Answer a GET under ``/openapi``.
 
         Raises:
-            StatusError: 406, v2 is asked for in protobuf only.
+            StatusError: 406, v2 is asked for in a form that is not made.
         """
         registry = self._context.registry
         if self._generation != registry.generation:
             self._made.clear()
             self._generation = registry.generation
         if path == "/openapi/v2":
-            accept = request.headers.get("accept", "*/*")
-            if not any(clause.partition(";")[0].strip() in _JSON_V2 for clause in accept.split(",")):
-                raise errors.not_acceptable(("application/json",))
-            return responses.encoded(self._document("", "v2").body)
+            return self._answer_v2(request.headers.get("accept", "*/*"))
         if path == "/openapi/v3":
             return responses.plain({"paths": {at: {"serverRelativeURL": self._url(at)} for at in self._addresses()}})
         address = path.removeprefix("/openapi/v3/")
@@ -108,6 +105,15 @@ class OpenAPI:
         if request.headers.get("if-none-match") == f'"{document.hash}"':
             return Response(304, b"", headers=headers)
         return Response(200, document.body, headers=headers)
+
+    def _answer_v2(self, accept: str) -> Response:
+        for clause in accept.split(","):
+            media_type = clause.partition(";")[0].strip()
+            if media_type in openapi_protobuf.ACCEPTED:
+                return Response(200, self._document("", "v2+protobuf").body, openapi_protobuf.MEDIA_TYPE)
+            if media_type in _JSON_V2:
+                return responses.encoded(self._document("", "v2").body)
+        raise errors.not_acceptable(("application/json", *openapi_protobuf.ACCEPTED))
 
     def _addresses(self) -> list[str]:
         groups = self._context.registry.groups()
@@ -123,10 +129,16 @@ class OpenAPI:
     def _document(self, group: str, version: str) -> _Document:
         made = self._made.get((group, version))
         if made is None:
-            document = self._v2() if version == "v2" and not group else self._v3(group, version)
-            body = orjson.dumps(document)
+            body = self._make(group, version)
             made = self._made[group, version] = _Document(body, hashlib.sha512(body).hexdigest().upper())
         return made
+
+    def _make(self, group: str, version: str) -> bytes:
+        if not group and version == "v2":
+            return orjson.dumps(self._v2())
+        if not group and version == "v2+protobuf":
+            return openapi_protobuf.encode(self._v2())
+        return orjson.dumps(self._v3(group, version))
 
     def _v3(self, group: str, version: str) -> JSONObject:
         kinds = self._context.registry.groups()[group][version]

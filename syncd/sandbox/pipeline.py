@@ -5,10 +5,9 @@ One place that calls the parts, so that a controller's write and a client's writ
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from syncd.sandbox import codec, defaulting, errors, fieldmanager, openapi, strategies
+from syncd.sandbox import codec, defaulting, errors, fieldmanager, openapi, strategies, validation
 from syncd.sandbox.crd import CustomKinds
 from syncd.sandbox.kinds import ManagedBy
 
@@ -17,15 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from syncd.model import JSONObject
-    from syncd.sandbox.kinds import Cause, ServedKind
+    from syncd.sandbox.kinds import ServedKind
     from syncd.sandbox.typed import Type
-
-
-def _part(name: str) -> Any:
-    try:
-        return importlib.import_module(f"syncd.sandbox.{name}")
-    except ImportError:
-        return None
 
 
 class WriteOptions(NamedTuple):
@@ -139,12 +131,9 @@ class Pipeline:
         Raises:
             StatusError: 422 with every cause.
         """
-        causes: list[Cause] = []
-        validation = _part("validation")
-        if validation:
-            causes += validation.validate(kind, new, old)
+        causes = validation.validate(kind, new, old)
         if kind.custom:
-            causes += self.custom.validate(kind, new, old)
+            causes = [*causes, *self.custom.validate(kind, new, old)]
         if causes:
             raise errors.invalid(kind, new["metadata"].get("name", ""), causes)
 

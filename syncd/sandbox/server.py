@@ -12,6 +12,7 @@ import yaml
 
 from syncd.model import SyncdError
 from syncd.sandbox import bootstrap
+from syncd.sandbox import controllers as controllers_of_a_cluster
 from syncd.sandbox.api import DEFAULT_BOOKMARK_INTERVAL
 from syncd.sandbox.app import Application, Audit, Fault, Hooks
 from syncd.sandbox.objects import StoreObjects
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
+    from syncd.sandbox.controllers.worker import Controllers
     from syncd.sandbox.requests import Request
 
 _START_TIMEOUT = 30.0
@@ -75,7 +77,7 @@ class SandboxServer:
         self._hooks = Hooks(on_request, intercept, self._cut, token, bookmark_interval)
         self._thread: threading.Thread | None = None
         self._server: _Server | None = None
-        self._controllers: bootstrap.Stoppable | None = None
+        self._controllers: Controllers | None = None
 
     @property
     def url(self) -> str:
@@ -107,7 +109,7 @@ class SandboxServer:
         try:
             bootstrap.fill(self.context)
             if self._with_controllers:
-                self._controllers = bootstrap.start_controllers(self.objects)
+                self._controllers = controllers_of_a_cluster.start(self.objects)
         except BaseException:
             listener.close()
             raise

@@ -104,9 +104,10 @@ def test_references_of_every_document_lead_somewhere(http: Http) -> None:
     assert references(second) <= {f"#/definitions/{name}" for name in second["definitions"]}
 
 
-def test_version_2_in_protobuf_is_not_made(http: Http) -> None:
-    assert http.get("/openapi/v2", accept=V2_PROTOBUF).status == 406
-    assert http.get("/openapi/v2", accept=f"{V2_PROTOBUF},application/json").data["swagger"] == "2.0"
+def test_version_2_is_made_in_json_and_protobuf(http: Http) -> None:
+    assert http.get("/openapi/v2", accept=f"{V2_PROTOBUF},application/json").data.startswith(b"\n\x032.0")
+    assert http.get("/openapi/v2", accept="application/json").data["swagger"] == "2.0"
+    assert http.get("/openapi/v2", accept="text/html").status == 406
 
 
 def test_schemas_walk_through_references() -> None:

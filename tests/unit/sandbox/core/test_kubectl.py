@@ -124,6 +124,15 @@ def test_a_custom_kind_is_applied_explained_and_deleted(kubectl: Kubectl) -> Non
     kubectl("get", "widgets", expect=1)
 
 
+def test_lists_are_applied_and_unknown_kinds_named(kubectl: Kubectl) -> None:
+    both = {"apiVersion": "v1", "kind": "List", "items": [config_map("a"), config_map("b")]}
+    assert kubectl("apply", "-f", "-", stdin=both).stdout == "configmap/a created\nconfigmap/b created\n"
+    typed = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [config_map("c")]}
+    assert kubectl("apply", "-f", "-", stdin=typed).stdout == "configmap/c created\n"
+    nonsense = {"apiVersion": "example.com/v1", "kind": "Nonsense", "metadata": {"name": "a"}}
+    assert 'no matches for kind "Nonsense"' in kubectl("apply", "-f", "-", stdin=nonsense, expect=1).stderr
+
+
 def test_delete_waits_until_a_namespace_is_gone(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", "shop")
     kubectl("create", "deployment", "web", "--image=nginx:1", "-n", "shop")
