@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
 
 from syncd.cli.exits import Exit
 from syncd.cli.main import cli
@@ -142,14 +141,15 @@ def _type_name(annotation: Any, field: FieldInfo) -> str:
         return " or ".join(f"`{value}`" for value in typing.get_args(annotation))
     if any(getattr(item, "func", None) is parse_duration for item in field.metadata):
         return "duration"
-    return {str: "string", int: "number", float: "number", bool: "boolean"}[annotation]
+    words = {str: "string", int: "number", float: "number", bool: "boolean", dict: "map"}
+    return words[typing.get_origin(annotation) or annotation]
 
 
 def _default(field: FieldInfo) -> str:
     value = field.default
-    if value is PydanticUndefined:
+    if field.is_required():
         return "**required**"
-    if value in (None, "", ()) or isinstance(value, BaseModel):
+    if field.default_factory or value in (None, "", ()) or isinstance(value, BaseModel):
         return ""
     if isinstance(value, float):
         minutes, seconds = divmod(int(value), 60)

@@ -17,7 +17,9 @@ import syncd
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
-SOURCES = sorted(path for folder in ("syncd", "tests", "bench", "docs") for path in (ROOT / folder).rglob("*.py"))
+SOURCES = sorted(
+    path for folder in ("syncd", "tests", "bench", "docs", "scripts") for path in (ROOT / folder).rglob("*.py")
+)
 PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("manifests/**/*.md")))
 ROOMS = [layer.removeprefix("syncd.") for layer in PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]]
 
@@ -37,21 +39,33 @@ def test_a_dependency_has_a_lower_bound(requirement: str) -> None:
 
 
 def test_what_the_package_imports_is_what_it_depends_on() -> None:
-    imported: set[str] = set()
-    for path in (ROOT / "syncd").rglob("*.py"):
+    assert imported_by("syncd") == {distribution(item) for item in PROJECT["project"]["dependencies"]}
+
+
+def test_what_the_tests_import_is_what_the_dev_extra_brings() -> None:
+    extra = PROJECT["project"]["optional-dependencies"]["dev"]
+    offered = {distribution(item) for item in (*PROJECT["project"]["dependencies"], *extra)}
+    assert imported_by("tests", "docs", "bench", "scripts") <= offered
+
+
+def imported_by(*folders: str) -> set[str]:
+    """Return the distributions that the modules in these folders import from."""
+    names: set[str] = set()
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
+                names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
-                imported.add(node.module or "")
-    foreign = {item.partition(".")[0] for item in imported} - sys.stdlib_module_names - {"syncd"}
+                names.add(node.module or "")
+    own = {"syncd", "tests", "scripts", *(path.stem for path in SOURCES)}
+    foreign = {item.partition(".")[0] for item in names} - sys.stdlib_module_names - own
     distributions = importlib.metadata.packages_distributions()
-    used = {normal(distributions[item][0]) for item in foreign}
-    assert used == {normal(re.split(r"[<>=\[]", item)[0]) for item in PROJECT["project"]["dependencies"]}
+    return {distribution(distributions.get(item, [item])[0]) for item in foreign}
 
 
-def normal(distribution: str) -> str:
-    return distribution.lower().replace("_", "-")
+def distribution(requirement: str) -> str:
+    """Return the name in a requirement, as all names are compared."""
+    return re.split(r"[<>=\[]", requirement)[0].lower().replace("_", "-")
 
 
 def test_every_room_of_the_package_is_under_the_import_rules() -> None:
