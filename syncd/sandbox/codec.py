@@ -85,6 +85,10 @@ class Struct(NamedTuple):
     always: tuple[str, ...]
     """Fields that are written even when they are empty."""
 
+    def held(self, field: str) -> Struct:
+        """The struct that a field holds."""
+        return struct(self.fields[field].struct)
+
 
 class Decoded(NamedTuple):
     """An object as the server understood it."""
@@ -147,6 +151,21 @@ def decode(kind: ServedKind, obj: JSONObject) -> Decoded:
     except (_WrongTypeError, quantity.QuantityError) as error:
         raise cannot_be_handled(kind, str(error)) from None
     return Decoded(value, tuple(reader.unknown))
+
+
+def canonical(kind: ServedKind, field: str, value: JSONObject) -> JSONObject:
+    """One field of a built-in kind, a struct such as ``status``, in the form that it is stored in.
+
+    Raises:
+        KeyError: The kind is not built in, or has no such field.
+    """
+    return _Reader((field,)).struct(struct(_table()["kinds"][f"{kind.api_version}/{kind.kind}"]).held(field), value)
+
+
+@cache
+def empty(kind: ServedKind) -> JSONObject:
+    """The fields that an object of a built-in kind has before anybody says anything. Never to be changed in place."""
+    return decode(kind, {}).object
 
 
 def decode_metadata(kind: ServedKind, obj: JSONObject) -> Decoded:

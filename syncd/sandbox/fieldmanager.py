@@ -258,8 +258,7 @@ def _nothing(kind: ServedKind, obj: JSONObject) -> JSONObject:
     type_meta = {"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
     if codec.struct_of(kind) is None:
         return type_meta
-    empty = codec.decode(kind, {}).object
-    return empty | type_meta
+    return codec.empty(kind) | type_meta
 
 
 def _tracked(kind: ServedKind, fields: FieldSet, subresource: str) -> FieldSet:

@@ -6,9 +6,9 @@ allocated before and what clients may not write. Nobody is noted as manager of t
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
+from syncd.merge import jsonvalue
 from syncd.sandbox.default_kinds import TEMPLATE_GENERATION, take_template_labels
 from syncd.sandbox.default_services import finish_service, keep_allocated
 from syncd.sandbox.pod_admission import admit_pod
@@ -25,7 +25,7 @@ def prepare_create(kind: ServedKind, obj: JSONObject) -> JSONObject:
     finisher = _FINISHERS.get((kind.group, kind.kind))
     if finisher is None or kind.custom:
         return obj
-    finished = copy.deepcopy(obj)
+    finished: JSONObject = jsonvalue.copy(obj)
     finisher(finished)
     return finished
 
@@ -41,9 +41,9 @@ def prepare_update(kind: ServedKind, new: JSONObject, old: JSONObject, subresour
     if (kind.group, kind.kind) == ("", "Namespace"):
         return new | {"spec": old.get("spec", {})}  # finalizers change through /finalize alone
     if (kind.group, kind.kind) == ("", "Pod"):
-        kept = copy.deepcopy(new)
-        admit_pod(kept, new=False)
-        return kept
+        pod: JSONObject = jsonvalue.copy(new)
+        admit_pod(pod, new=False)
+        return pod
     if (kind.group, kind.kind) == ("apps", "DaemonSet"):
         return _count_template(new, old)
     return new

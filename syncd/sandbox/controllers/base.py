@@ -157,6 +157,5 @@ def update_status(
     objects: Objects, kind: ServedKind, obj: JSONObject, status: JSONObject, manager: str = MANAGER
 ) -> None:
     """Write an object's status unless it is that already."""
-    changed = obj | {"status": status}
-    if codec.decode(kind, changed).object["status"] != obj.get("status", {}):
-        objects.update(kind, changed, manager=manager, subresource="status")
+    if codec.canonical(kind, "status", status) != obj.get("status", {}):
+        objects.update(kind, obj | {"status": status}, manager=manager, subresource="status")
