@@ -1,4 +1,4 @@
-"""Which files of a Sync's folder are read as they are, and which folders Kustomize builds."""
+"""Which files of a Sync's folder are read as they are, and which folders Kustomize and Helm render."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pathspec
 
 from syncd.render.errors import InvalidManifestError, RenderFailedError
+from syncd.render.helm import CHART_FILE
 from syncd.source.errors import UnsupportedContentError
 from syncd.source.kustomization import FILE_NAMES
-from syncd.source.objects import Entry, EntryType
-from syncd.source.snapshot import is_below
+from syncd.source.objects import EntryType
+from syncd.source.snapshot import is_below, join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from syncd.model import Origin
+    from syncd.source.objects import Entry
     from syncd.source.tree import Tree
     from syncd.spec import Render
 
@@ -27,59 +28,69 @@ _MANIFESTS: Final = (".yaml", ".yml", ".json")
 class Layout(NamedTuple):
     """What is to be rendered, and how."""
 
-    files: tuple[str, ...]
+    files: tuple[str, ...] = ()
     """Read as they are."""
-    kustomizations: tuple[str, ...]
+    kustomizations: tuple[str, ...] = ()
     """Folders to build with Kustomize."""
+    charts: tuple[str, ...] = ()
+    """Folders to render with Helm."""
 
 
 def layout(tree: Tree, render: Render) -> Layout:
     """Look through a Sync's folder.
 
-    Without a renderer in the Sync, every topmost folder that has a kustomization file is built with Kustomize, and all
-    other manifests are read as they are. What ``.syncdignore`` names, and what has a name that starts with a dot, does
-    not count.
+    Without a renderer in the Sync, every topmost folder that has a kustomization file is built with Kustomize, every
+    one with a chart rendered with Helm, and all other manifests are read as they are. What ``.syncdignore`` names, and
+    what has a name that starts with a dot, does not count.
 
     Raises:
-        RenderFailedError: The Sync wants Kustomize, and there is no kustomization file.
-        InvalidManifestError: The Sync wants plain files, and there is a kustomization file among them.
+        RenderFailedError: The Sync wants Kustomize or Helm, and there is no kustomization file or chart.
+        InvalidManifestError: The Sync wants plain files, and there is a kustomization file or chart among them.
         UnsupportedContentError: A submodule is in the way, or ``.syncdignore`` cannot be read.
     """
+    if render.kustomize is not None:
+        return Layout(kustomizations=(_require(tree, FILE_NAMES, "kustomize"),))
+    if render.helm is not None:
+        return Layout(charts=(_require(tree, (CHART_FILE,), "helm"),))
     counts = _filter(tree)
     entries = [entry for entry in tree.below(tree.folder) if counts(entry.path)]
-    named = [entry.path for entry in entries if posixpath.basename(entry.path) in FILE_NAMES and _is_readable(entry)]
-    if render.kustomize is not None or (render.plain is None and _folders(named) == [tree.folder]):
-        if tree.folder not in (posixpath.dirname(path) or "." for path in named):
-            raise RenderFailedError(f"there is no {FILE_NAMES[0]}, which spec.render.kustomize needs", _place(tree))
-        return Layout((), (tree.folder,))
-    if render.plain is not None and named:
-        problem = "this is a kustomization, which spec.render.plain does not build; leave it out with .syncdignore"
-        raise InvalidManifestError(problem, tree.origin(named[0]))
-    folders = _folders(named)
-    files = []
+    special = {
+        entry.path: posixpath.dirname(entry.path) or "."
+        for entry in entries
+        if posixpath.basename(entry.path) in (*FILE_NAMES, CHART_FILE)
+        and entry.type in (EntryType.FILE, EntryType.LINK)
+    }
+    if render.plain is not None and special:
+        problem = "spec.render.plain builds no kustomization or chart; leave it out with .syncdignore"
+        raise InvalidManifestError(problem, tree.origin(next(iter(special))))
+    folders = _topmost(set(special.values()))
+    built = {folder for path, folder in special.items() if posixpath.basename(path) in FILE_NAMES}
+    files = [entry for entry in entries if not any(is_below(entry.path, folder) for folder in folders)]
+    return Layout(
+        tuple(_manifest_files(tree, files)),
+        tuple(folder for folder in folders if folder in built),
+        tuple(folder for folder in folders if folder not in built),
+    )
+
+
+def _require(tree: Tree, names: Sequence[str], renderer: str) -> str:
+    if not any(tree.follow(join(tree.folder, name)) for name in names):
+        raise RenderFailedError(f"there is no {names[0]}, which spec.render.{renderer} needs", tree.origin(tree.folder))
+    return tree.folder
+
+
+def _topmost(folders: set[str]) -> list[str]:
+    """Those that are not below others, sorted."""
+    return sorted(folder for folder in folders if not any(is_below(folder, other) for other in folders))
+
+
+def _manifest_files(tree: Tree, entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
-        if any(is_below(entry.path, folder) for folder in folders):
-            continue
         if entry.type is EntryType.SUBMODULE:
             problem = "it is a submodule, which syncd does not fetch; leave it out with .syncdignore"
             raise UnsupportedContentError(problem, tree.origin(entry.path))
         if entry.path.endswith(_MANIFESTS) and _is_manifest(tree, entry):
-            files.append(entry.path)
-    return Layout(tuple(files), tuple(folders))
-
-
-def _place(tree: Tree) -> Origin:
-    return tree.origin(tree.folder)
-
-
-def _folders(named: list[str]) -> list[str]:
-    """The topmost folders of these files, sorted."""
-    folders = sorted({posixpath.dirname(path) or "." for path in named})
-    return [folder for folder in folders if not any(is_below(folder, other) for other in folders)]
-
-
-def _is_readable(entry: Entry) -> bool:
-    return entry.type in (EntryType.FILE, EntryType.LINK)
+            yield entry.path
 
 
 def _is_manifest(tree: Tree, entry: Entry) -> bool:
@@ -92,7 +103,7 @@ def _is_manifest(tree: Tree, entry: Entry) -> bool:
 
 def _filter(tree: Tree) -> Callable[[str], bool]:
     """What counts, by its path from the root of the repository."""
-    name = IGNORE_FILE if tree.folder == "." else f"{tree.folder}/{IGNORE_FILE}"
+    name = join(tree.folder, IGNORE_FILE)
     start = 0 if tree.folder == "." else len(tree.folder) + 1
     ignored = _patterns(tree, name) if tree.follow(name) is not None else pathspec.GitIgnoreSpec([])
 

@@ -7,18 +7,18 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.model import InvalidInputError
-from syncd.render import kustomize, plain
+from syncd.render import helm, kustomize, plain
 from syncd.render.errors import NoManifestsError, raise_all
+from syncd.render.job import Job
 from syncd.render.layout import layout
 from syncd.render.objects import duplicates
 from syncd.render.runner import Runner
-from syncd.render.tools import Tools
+from syncd.render.tools import Tool, Tools
 from syncd.source.errors import MirrorDamagedError
 
 if TYPE_CHECKING:
     from syncd.model import Manifest, Revision
     from syncd.source import Repositories
-    from syncd.source.tree import Tree
     from syncd.spec import SyncSpec
 
 _KEPT: Final = 10_000
@@ -30,13 +30,14 @@ class _Question(NamedTuple):
     url: str
     path: str
     render: str
+    namespace: str
 
 
 class _Answer(NamedTuple):
     inputs: str
     """The identity of everything that the manifests were made from."""
-    tool: str
-    """The identity of the program that made them, or "" if none did."""
+    tools: tuple[Tool, ...]
+    """The programs that made them."""
     manifests: tuple[Manifest, ...]
 
 
@@ -73,10 +74,10 @@ class Renderer:
             RenderTimeoutError: The deadline passed.
             ToolMissingError: There is no program for what the files need.
         """
-        question = _Question(spec.source.git.url, spec.path, spec.render.model_dump_json())
+        question = _Question(spec.source.git.url, spec.path, spec.render.model_dump_json(), spec.target.namespace)
         with self._lock:
             known = self._answers.get(question)
-        if known is not None and known.inputs == revision.tree and known.tool in ("", self._tool_identity()):
+        if known is not None and known.inputs == revision.tree and self._are_current(known.tools):
             return known.manifests
         try:
             answer = self._ask(repositories, spec, revision, deadline)
@@ -89,29 +90,26 @@ class Renderer:
                 self._answers.popitem(last=False)
         return answer.manifests
 
-    def _tool_identity(self) -> str:
-        return self._tools.kustomize().identity
+    def _are_current(self, tools: tuple[Tool, ...]) -> bool:
+        return all(self._tools.find(tool.name) == tool for tool in tools)
 
     def _ask(self, repositories: Repositories, spec: SyncSpec, revision: Revision, deadline: float) -> _Answer:
         tree = repositories.tree(spec.source.git, revision, spec.path, deadline=deadline)
-        manifests, tool = self._manifests(tree, spec, deadline)
-        return _Answer(tree.identity, tool, manifests)
-
-    def _manifests(self, tree: Tree, spec: SyncSpec, deadline: float) -> tuple[tuple[Manifest, ...], str]:
         errors: list[InvalidInputError] = []
         found = layout(tree, spec.render)
         manifests = plain.read(tree, found.files, errors)
-        identity = ""
-        for folder in found.kustomizations:
-            tool = self._tools.kustomize()
-            self._tools.version(tool)  # refuses one that is too old
-            identity = tool.identity
-            try:
-                manifests += kustomize.build(
-                    tree, folder, tool=tool, runner=self._runner, deadline=deadline, errors=errors
-                )
-            except InvalidInputError as error:
-                errors.append(error)
+        tools = []
+        for name, build, folders in (
+            ("kustomize", kustomize.build, found.kustomizations),
+            ("helm", helm.build, found.charts),
+        ):
+            if folders:
+                tools.append(self._tool(name))
+            for folder in folders:
+                try:
+                    manifests += build(Job(tree, spec, tools[-1], self._runner, deadline, errors), folder)
+                except InvalidInputError as error:
+                    errors.append(error)
         if errors:
             raise_all(errors)
         if not manifests:
@@ -120,4 +118,9 @@ class Renderer:
                 tree.origin(tree.folder),
             )
         duplicates(manifests)
-        return tuple(manifests), identity
+        return _Answer(tree.identity, tuple(tools), tuple(manifests))
+
+    def _tool(self, name: str) -> Tool:
+        tool = self._tools.find(name)
+        self._tools.version(tool)  # refuses one that is too old
+        return tool

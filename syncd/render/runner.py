@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from syncd.render.errors import RenderTimeoutError, ToolMissingError
 from syncd.source.errors import LimitExceededError
-from syncd.source.processes import ProcessOutputError, ProcessTimeoutError, supervise
+from syncd.source.processes import Completed, ProcessOutputError, ProcessTimeoutError, supervise
 
 if TYPE_CHECKING:
     import threading
@@ -63,8 +63,8 @@ class Runner:
         home: Path,
         deadline: float,
         environment: Mapping[str, str] | None = None,
-    ) -> bytes:
-        """Run a program and return what it wrote.
+    ) -> Completed:
+        """Run a program that ends well, and return what it wrote.
 
         Args:
             command: The program's whole path, and its arguments.
@@ -109,7 +109,7 @@ class Runner:
             raise ToolFailedError(completed.status, reason)
         if completed.status > 0:
             raise ToolFailedError(completed.status, completed.stderr.decode(errors="replace"))
-        return completed.stdout
+        return completed
 
     def _resources(self) -> dict[int, int]:
         return {

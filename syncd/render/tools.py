@@ -10,14 +10,16 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.model import SyncdError
 from syncd.render.errors import ToolMissingError
 from syncd.render.runner import Runner, ToolFailedError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-_OLDEST_KUSTOMIZE: Final = (4, 5, 0)  # the first with all fields that people use today, and origin annotations
 _VERSION_SECONDS: Final = 30.0
 
 
@@ -25,11 +27,13 @@ class Tool(NamedTuple):
     """A program that renders."""
 
     name: str
-    """``kustomize``, whichever program holds it."""
+    """The renderer: ``kustomize``, whichever program holds it, or ``helm``."""
     program: str
     """Its whole path."""
     arguments: tuple[str, ...]
-    """What stands before the folder to build."""
+    """What stands before the folder to render."""
+    question: tuple[str, ...]
+    """The arguments that make it say its version."""
     identity: str
     """Differs when the program is replaced."""
 
@@ -39,37 +43,51 @@ class Tool(NamedTuple):
         return (self.program, *self.arguments)
 
 
+# Each renderer's programs in the order of preference, each with what stands before the folder and asks for its version.
+_PROGRAMS: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] = {
+    "kustomize": {
+        "kustomize": (("build",), ("version",)),
+        "kubectl": (("kustomize",), ("version", "--client", "--output=json")),
+    },
+    "helm": {"helm": (("template",), ("version", "--short"))},
+}
+_OLDEST: Final = {
+    "kustomize": (4, 5, 0),  # the first with all fields that people use today, and origin annotations
+    "helm": (3, 8, 0),
+}
+
+
 class Tools:
     """Finds the programs: a configured one, one beside the running Python, one on PATH.
 
-    A kustomize is preferred to the one inside of kubectl, in each of these places.
-
     Args:
-        kustomize: The path of a kustomize or kubectl to use, whatever else there is.
+        configured: Paths of programs to use, whatever else there is, by the renderer's name: ``kustomize`` (which may
+            be a kubectl) and ``helm``.
     """
 
-    def __init__(self, kustomize: Path | None = None) -> None:
-        self._configured = kustomize
+    def __init__(self, configured: Mapping[str, Path] | None = None) -> None:
+        self._configured = dict(configured or {})
         self._versions: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def kustomize(self) -> Tool:
-        """The Kustomize to use; looked for each time, so that one may be installed or replaced while syncd runs.
+    def find(self, name: str) -> Tool:
+        """The program for a renderer; looked for each time, so that one may come or be replaced while syncd runs.
 
         Raises:
             ToolMissingError: There is none.
         """
-        if self._configured is not None:
-            candidates = [self._configured]
+        programs = _PROGRAMS[name]
+        configured = self._configured.get(name)
+        if configured is not None:
+            candidates = [configured]
         else:
-            beside = Path(sys.executable).parent
-            on_path = [Path(found) for name in ("kustomize", "kubectl") if (found := shutil.which(name))]
-            candidates = [beside / "kustomize", beside / "kubectl", *on_path]
+            beside = [Path(sys.executable).parent / program for program in programs]
+            candidates = beside + [Path(found) for program in programs if (found := shutil.which(program))]
         for program in candidates:
             if program.is_file():
-                return _tool(program)
-        where = f"at {self._configured}" if self._configured else "on PATH"
-        raise ToolMissingError(f"there is no kustomize or kubectl {where}, which kustomizations need")
+                return _tool(name, program)
+        where = f"at {configured}" if configured else "on PATH"
+        raise ToolMissingError(f"there is no {' or '.join(programs)} {where}, which this Sync needs")
 
     def version(self, tool: Tool) -> str:
         """The version of a tool, such as ``v5.8.1``; asked once.
@@ -86,38 +104,38 @@ class Tools:
 def versions(tools: Tools | None = None) -> dict[str, str]:
     """The programs that are there, as ``syncd version`` shows them: name to version and place, or what is wrong."""
     tools = tools or Tools()
-    try:
-        tool = tools.kustomize()
-        return {tool.name: f"{tools.version(tool)} ({tool.program})"}
-    except SyncdError as error:
-        return {"kustomize": str(error)}
+    found = {}
+    for name in _PROGRAMS:
+        try:
+            tool = tools.find(name)
+            found[name] = f"{tools.version(tool)} ({tool.program})"
+        except SyncdError as error:
+            found[name] = str(error)
+    return found
 
 
-def _tool(program: Path) -> Tool:
+def _tool(name: str, program: Path) -> Tool:
     stat = program.stat()
-    arguments = ("kustomize",) if program.name.startswith("kubectl") else ("build",)
-    return Tool("kustomize", str(program.absolute()), arguments, f"{program} {stat.st_size} {stat.st_mtime_ns}")
+    kind = next((known for known in _PROGRAMS[name] if program.name.startswith(known)), name)
+    arguments, question = _PROGRAMS[name][kind]
+    identity = f"{program} {stat.st_size} {stat.st_mtime_ns}"
+    return Tool(name, str(program.absolute()), arguments, question, identity)
 
 
 def _ask_version(tool: Tool) -> str:
-    in_kubectl = tool.arguments == ("kustomize",)
-    question = ("version", "--client", "--output=json") if in_kubectl else ("version",)
+    command = (tool.program, *tool.question)
     with tempfile.TemporaryDirectory(prefix="syncd-version-") as home:
         try:
-            answer = (
-                Runner()
-                .run((tool.program, *question), home=Path(home), deadline=time.monotonic() + _VERSION_SECONDS)
-                .decode(errors="replace")
-            )
+            output = Runner().run(command, home=Path(home), deadline=time.monotonic() + _VERSION_SECONDS)
         except ToolFailedError as failure:
             raise ToolMissingError(f"{tool.program} does not say its version: {failure}") from None
-    text = _kubectls_kustomize(answer) if in_kubectl else answer
-    match = _VERSION.search(text)
+    answer = output.stdout.decode(errors="replace")
+    match = _VERSION.search(_kubectls_kustomize(answer) if "--client" in tool.question else answer)
     if match is None:
-        raise ToolMissingError(f"{tool.program} does not say the version of its kustomize")
-    if tuple(int(number) for number in match.groups()) < _OLDEST_KUSTOMIZE:
-        oldest = ".".join(map(str, _OLDEST_KUSTOMIZE))
-        raise ToolMissingError(f"{tool.program} has kustomize {match.group()}, and syncd needs {oldest} or newer")
+        raise ToolMissingError(f"{tool.program} does not say the version of its {tool.name}")
+    if tuple(int(number) for number in match.groups()) < _OLDEST[tool.name]:
+        oldest = ".".join(map(str, _OLDEST[tool.name]))
+        raise ToolMissingError(f"{tool.program} has {tool.name} {match.group()}, and syncd needs {oldest} or newer")
     return match.group()
 
 

@@ -181,7 +181,7 @@ def test_a_kustomization_that_fails_is_named_with_one_clear_message(
         bench.commit_and_render(files, path="app")
     message = str(caught.value)
     assert message.startswith(f"{bench.repo.url} app")
-    assert "syncd-kustomize-" not in message
+    assert "syncd-render-" not in message
     assert "\n" not in message
 
 
@@ -341,7 +341,7 @@ def program(directory: Path, script: str) -> Tools:
     path = directory / "kustomize"
     path.write_text(f'#!/bin/sh\nif [ "$1" = version ]; then echo v5.8.1; exit; fi\n{script}\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return Tools(path)
+    return Tools({"kustomize": path})
 
 
 def test_the_program_sees_nothing_of_our_environment(
@@ -383,7 +383,7 @@ def test_a_program_that_eats_memory_is_ended(bench: Bench, tmp_path: Path) -> No
 
 
 def test_a_program_that_is_not_there_or_too_old_is_an_error(bench: Bench, tmp_path: Path) -> None:
-    bench.renderer = Renderer(tools=Tools(tmp_path / "nowhere"))
+    bench.renderer = Renderer(tools=Tools({"kustomize": tmp_path / "nowhere"}))
     with pytest.raises(ToolMissingError, match="there is no kustomize or kubectl at"):
         bench.commit_and_render({"kustomization.yaml": "namePrefix: a\n"})
     tools = program(tmp_path, "")

@@ -238,7 +238,7 @@ def test_a_submodule_is_refused(bench: Bench) -> None:
 
 def test_a_plain_sync_refuses_a_kustomization(bench: Bench) -> None:
     files = {"kustomization.yaml": "resources: [a.yaml]", "a.yaml": config_map("a")}
-    with pytest.raises(InvalidManifestError, match=r"kustomization\.yaml: this is a kustomization"):
+    with pytest.raises(InvalidManifestError, match=r"kustomization\.yaml: spec\.render\.plain builds no"):
         bench.commit_and_render(files, plain={})
 
 

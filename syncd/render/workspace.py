@@ -1,0 +1,74 @@
+"""The private folder in which an external renderer sees the files that it needs, and nothing else."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from syncd.source.objects import EntryType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from syncd.source.tree import Tree
+
+_MESSAGE_LIMIT: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Two folders that are gone afterwards.
+
+    Attributes:
+        files: Files of the repository, at their paths in it.
+        home: Empty; what the renderer has for a home.
+    """
+
+    files: Path
+    home: Path
+
+    def message(self, stderr: str) -> str:
+        """What a program wrote before it failed: one line, with the repository's own paths."""
+        text = stderr.replace(f"{self.files}/", "").replace(str(self.files), "the repository")
+        lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        start = next((index for index, line in enumerate(lines) if line.lower().startswith("error:")), 0)
+        message = " ".join(lines[start:]) or "it gave no reason"
+        message = message.removeprefix("error: ").removeprefix("Error: ")
+        if len(message) > _MESSAGE_LIMIT:
+            half = _MESSAGE_LIMIT // 2
+            message = f"{message[:half]} … {message[-half:]}"  # what matters stands at the end of long chains
+        return message
+
+
+@contextmanager
+def workspace(tree: Tree, folders: Iterable[str], paths: Iterable[str] = ()) -> Iterator[Workspace]:
+    """Write folders of the repository, and more files and links, for as long as the block runs.
+
+    Raises:
+        UnsupportedContentError: A link leads out of the repository.
+        LimitExceededError: It is more than a Sync may read.
+    """
+    with tempfile.TemporaryDirectory(prefix="syncd-render-") as name:
+        place = Path(name).resolve()  # as programs name files in their messages
+        made = Workspace(place / "repository", place / "home")
+        made.files.mkdir()
+        made.home.mkdir()
+        tree.materialise(made.files, _with_targets(tree, folders, paths))
+        yield made
+
+
+def _with_targets(tree: Tree, folders: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """All files and links below the folders, and what these links need to lead to the same files as in a checkout."""
+    wanted = set(paths)
+    for folder in folders:
+        for entry in tree.below(folder):
+            if entry.type is EntryType.LINK:
+                target = tree.follow(entry.path, wanted)
+                if target is not None and target.type is EntryType.FILE:
+                    wanted.add(target.path)
+            if entry.type in (EntryType.FILE, EntryType.LINK):
+                wanted.add(entry.path)
+    return sorted(path for path in wanted if path in tree.entries)
