@@ -87,7 +87,18 @@ def reading(repo: GitRepo, directory: Path, count: int, rounds: int) -> None:
         paths = [path for path in tree.entries if path.endswith(".yaml")][:count]
         assert len(tree.read(paths)) == count
 
-    print(f"reading {count} of the files: {median(read, rounds):.1f} ms")
+    def plain() -> None:
+        listing = _git(repo, "ls-tree", "-r", "-l", revision.commit, "apps")
+        ids = b"".join(line.split()[2] + b"\n" for line in listing.splitlines()[:count])
+        _git(repo, "cat-file", "--batch", "--buffer", stdin=ids)
+
+    both = [(median(plain, 1), median(read, 1)) for _ in range(rounds)]
+    own, ours = (statistics.median(times) for times in zip(*both, strict=True))
+    print(f"reading {count} of the files: {ours:.1f} ms, git ls-tree and cat-file {own:.1f} ms: {ours / own:.2f} times")
+
+
+def _git(repo: GitRepo, *arguments: str, stdin: bytes = b"") -> bytes:
+    return subprocess.run(["git", *arguments], cwd=repo.bare, input=stdin, check=True, capture_output=True).stdout
 
 
 def main() -> None:
