@@ -147,7 +147,8 @@ def update(
 def store_update(context: Context, kind: ServedKind, stored: Stored, new: JSONObject, options: WriteOptions) -> Stored:
     """Validate and store an object's next state; nothing is written when it is the present one."""
     old = store.served(kind, stored)
-    new = metadata.with_generation(kind, new, old)
+    if options.subresource not in ("binding", "status"):
+        new = metadata.with_generation(kind, new, old)
     context.pipeline.validate(kind, new, old)
     if metadata.same(new, old):
         return stored

@@ -48,13 +48,13 @@ class Budgets:
         desired = _desired(budget["spec"], expected)
         allowed = max(0, healthy - desired) if expected else 0
         reason = ("True", "SufficientPods") if allowed else ("False", "InsufficientPods")
-        status = {
-            "observedGeneration": budget["metadata"].get("generation", 0),
+        generation = {"observedGeneration": budget["metadata"].get("generation", 0)}
+        status = generation | {
             "expectedPods": expected,
             "currentHealthy": healthy,
             "desiredHealthy": desired,
             "disruptionsAllowed": allowed,
-            "conditions": [condition(budget, "DisruptionAllowed", *reason)],
+            "conditions": [condition(budget, "DisruptionAllowed", *reason) | generation],
         }
         update_status(self._objects, BUDGET, budget, status)
 

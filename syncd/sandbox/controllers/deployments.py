@@ -117,7 +117,8 @@ class Deployments:
         if sets.new is None or annotations.get(REVISION) == str(_revision(sets.new)):
             return deployment
         metadata = deployment["metadata"] | {"annotations": annotations | {REVISION: str(_revision(sets.new))}}
-        return self._objects.update(DEPLOYMENT, deployment | {"metadata": metadata}, manager=MANAGER)
+        changed = deployment | {"metadata": metadata}
+        return self._objects.update(DEPLOYMENT, changed, manager=MANAGER, subresource="status")  # as the real one does
 
     def _update(
         self, item: JSONObject, *, replicas: int | None = None, annotations: JSONObject | None = None
@@ -178,7 +179,8 @@ class Deployments:
             "unavailableReplicas": max(0, max(total, wanted) - available),
             "conditions": [condition(deployment, "Available", *enough, updates=True), progressing],
         }
-        update_status(self._objects, DEPLOYMENT, deployment, {k: v for k, v in status.items() if v})
+        status = {field: value for field, value in status.items() if value} | {"terminatingReplicas": 0}
+        update_status(self._objects, DEPLOYMENT, deployment, status)
         return again
 
 

@@ -20,6 +20,7 @@ from syncd.sandbox.controllers.base import (
     is_kind,
     key_of,
     owner_reference,
+    timestamp,
 )
 from syncd.sandbox.controllers.pods import is_ready
 from syncd.sandbox.kinds import built_in
@@ -34,6 +35,7 @@ ENDPOINTS = built_in("", "Endpoints")
 SLICE = built_in("discovery.k8s.io", "EndpointSlice")
 _HEADLESS = "service.kubernetes.io/headless"
 _NAME_LABEL = "kubernetes.io/service-name"
+_TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 _OLD_MANAGED = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
 _MANAGED = {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}
 
@@ -95,12 +97,12 @@ class ServiceEndpoints:
             made = {
                 "apiVersion": "v1",
                 "kind": ENDPOINTS.kind,
-                "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "labels": labels},
+                "metadata": _marked({"name": metadata["name"], "namespace": metadata["namespace"]}, labels),
                 "subsets": subsets,
             }
             self._objects.create(ENDPOINTS, made, manager=MANAGER)
         elif old["metadata"].get("labels") != labels or (old.get("subsets") or []) != subsets:
-            changed = old | {"metadata": old["metadata"] | {"labels": labels}, "subsets": subsets}
+            changed = old | {"metadata": _marked(old["metadata"], labels), "subsets": subsets}
             self._objects.update(ENDPOINTS, changed, manager=MANAGER)
 
     def _write_slice(self, service: JSONObject, pods: list[JSONObject]) -> None:
@@ -114,19 +116,26 @@ class ServiceEndpoints:
             made = {
                 "apiVersion": SLICE.api_version,
                 "kind": SLICE.kind,
-                "metadata": {
-                    "generateName": f"{metadata['name']}-",
-                    "namespace": metadata["namespace"],
-                    "labels": labels,
-                    "ownerReferences": [owner_reference(service)],
-                },
+                "metadata": _marked(
+                    {
+                        "generateName": f"{metadata['name']}-",
+                        "namespace": metadata["namespace"],
+                        "ownerReferences": [owner_reference(service)],
+                    },
+                    labels,
+                ),
                 "addressType": "IPv4",
                 **content,
             }
             self._objects.create(SLICE, made, manager=MANAGER)
         elif old["metadata"].get("labels") != labels or any(old.get(k) != v for k, v in content.items()):
-            changed = old | content | {"metadata": old["metadata"] | {"labels": labels}}
+            changed = old | content | {"metadata": _marked(old["metadata"], labels)}
             self._objects.update(SLICE, changed, manager=MANAGER)
+
+
+def _marked(metadata: JSONObject, labels: JSONObject) -> JSONObject:
+    """Metadata with these labels, and with the time of the change."""
+    return metadata | {"labels": labels, "annotations": (metadata.get("annotations") or {}) | {_TRIGGER: timestamp()}}
 
 
 def _chooses(service: JSONObject, labels: JSONObject) -> bool:

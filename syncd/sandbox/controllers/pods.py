@@ -70,7 +70,7 @@ class Pods:
             return
         if not pod["spec"].get("nodeName"):
             spec = pod["spec"] | {"nodeName": NODE_NAME}
-            pod = self._objects.update(POD, pod | {"spec": spec}, manager="kube-scheduler")
+            pod = self._objects.update(POD, pod | {"spec": spec}, manager="kube-scheduler", subresource="binding")
         update_status(self._objects, POD, pod, _status(pod), KUBELET)
 
 

@@ -110,4 +110,5 @@ class ReplicaSets:
             "availableReplicas": ready,
             "observedGeneration": owner["metadata"].get("generation", 0),
         }
-        update_status(self._objects, REPLICA_SET, owner, {k: v for k, v in status.items() if v or k == "replicas"})
+        status = {field: value for field, value in status.items() if value or field == "replicas"}
+        update_status(self._objects, REPLICA_SET, owner, status | {"terminatingReplicas": 0})

@@ -11,19 +11,21 @@ if TYPE_CHECKING:
     from syncd.sandbox.kinds import Objects
 
 HASH_LABEL = "controller-revision-hash"
+"""Marks a Pod with its revision, and a DaemonSet's revision itself."""
+_STATEFUL_SET_LABEL = "controller.kubernetes.io/hash"
 
 
 def current(objects: Objects, owner: JSONObject) -> JSONObject:
     """The revision of the owner's present template; made if need be. Revisions beyond the history limit are deleted.
 
-    Its labels are those of the template, as the real controllers do it.
+    Its labels are those of the template and its annotations those of the owner, as the real controllers do it.
     """
     template, metadata = owner["spec"]["template"], owner["metadata"]
     digest = short_hash(template)
     revisions = [item for item in objects.list(REVISION, metadata["namespace"]) if is_controlled_by(item, owner)]
     revisions.sort(key=lambda item: int(item["revision"]))
     newest = int(revisions[-1]["revision"]) if revisions else 0
-    found = next((item for item in revisions if item["metadata"]["labels"][HASH_LABEL] == digest), None)
+    found = next((item for item in revisions if label_of(item) == digest), None)
     if found is None:
         limit = owner["spec"].get("revisionHistoryLimit", 10)
         for item in revisions[: max(0, len(revisions) - limit)]:
@@ -34,7 +36,8 @@ def current(objects: Objects, owner: JSONObject) -> JSONObject:
             "metadata": {
                 "name": f"{metadata['name']}-{digest}",
                 "namespace": metadata["namespace"],
-                "labels": template["metadata"].get("labels", {}) | {HASH_LABEL: digest},
+                "labels": template["metadata"].get("labels", {}) | {_label(owner["kind"]): digest},
+                "annotations": metadata.get("annotations"),
                 "ownerReferences": [owner_reference(owner)],
             },
             "data": {"spec": {"template": template | {"$patch": "replace"}}},
@@ -48,7 +51,12 @@ def current(objects: Objects, owner: JSONObject) -> JSONObject:
 
 def label_of(revision: JSONObject) -> str:
     """The value that marks the revision's Pods."""
-    return str(revision["metadata"]["labels"][HASH_LABEL])
+    owner = revision["metadata"]["ownerReferences"][0]["kind"]
+    return str(revision["metadata"]["labels"][_label(owner)])
+
+
+def _label(owner: str) -> str:
+    return _STATEFUL_SET_LABEL if owner == "StatefulSet" else HASH_LABEL
 
 
 def marked(template: JSONObject, digest: str, **labels: str) -> JSONObject:

@@ -74,9 +74,10 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def cluster(caplog: pytest.LogCaptureFixture) -> Iterator[Cluster]:
     context = Context()
     bootstrap.fill(context)
     running = controllers.start(StoreObjects(context))
     yield Cluster(context)
     running.stop()
+    assert [record.getMessage() for record in caplog.records] == [], "no controller failed"
