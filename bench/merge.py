@@ -174,7 +174,7 @@ def bench_yaml(count: int, turns: int) -> None:
     for _ in range(turns):
         ours.append(median(lambda: load_all(data), 1))
         theirs.append(median(lambda: list(yaml.load_all(data, Loader=yaml.CSafeLoader)), 1))
-    mine, other = statistics.median(ours), statistics.median(theirs)
+    mine, other = min(ours), min(theirs)  # the fastest turn of each is the one that others disturbed least
     what = f"{count} objects of YAML, {len(data) / 1e6:.1f} MB"
     print(f"{what}: {mine:.2f} s, PyYAML {other:.2f} s, {other / mine:.2f} times (goal 2.5)")
 
@@ -186,7 +186,7 @@ def main() -> None:
     share = 10 if parser.parse_args().quick else 1
     bench_three_way(2000 // share)
     bench_unchanged(10_000 // share)
-    bench_yaml(10_000 // share, 3)
+    bench_yaml(10_000 // share, 5)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def _float(digits: str, text: str) -> float | str:
 
 
 def float_key(number: float) -> str:
-    """A float as a map's key: in single precision, with an exponent below 1e-4 and from 1e6 on, as Go writes it."""
+    """A float as a map's key: in single precision, as Go writes it."""
     try:
         single = struct.pack("f", number)
     except OverflowError:
@@ -67,14 +67,21 @@ def float_key(number: float) -> str:
     if not math.isfinite(number):
         return ".nan" if math.isnan(number) else ".inf" if number > 0 else "-.inf"
     shortest = next(text for text in (f"{number:.{p}e}" for p in range(10)) if struct.pack("f", float(text)) == single)
-    power = int(shortest.partition("e")[2])
-    if -4 <= power < 6:
-        return f"{Decimal(shortest):f}"
-    return shortest
+    return general(Decimal(shortest))
+
+
+def general(number: Decimal) -> str:
+    """A number as Go's ``%g`` writes its shortest digits: with an exponent below 1e-4 and from 1e6 on."""
+    mantissa, _, exponent = f"{number.normalize():e}".partition("e")
+    if -4 <= int(exponent) < 6:
+        return f"{number.normalize():f}"
+    return f"{mantissa}e{int(exponent):+03d}"
 
 
 def json_number(value: float) -> int | float:
-    """What a number becomes on its way through Go's JSON: whole ones within int64 are integers, the others floats."""
-    if value == int(value) and -INT64_LIMIT <= value < INT64_LIMIT:
-        return int(value)
-    return float(value)
+    """What a number becomes on its way through Go's JSON: whole ones within int64 are integers, the others floats.
+
+    Go writes the shortest digits that stand for a float, fills up with zeros, and reads that back.
+    """
+    whole = value if isinstance(value, int) else int(Decimal(repr(value))) if value == int(value) else None
+    return whole if whole is not None and -INT64_LIMIT <= whole < INT64_LIMIT else float(value)

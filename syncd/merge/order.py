@@ -8,9 +8,11 @@ depends on the sorting algorithm, so :func:`_insertion_sort` and :func:`_merge_r
 
 from __future__ import annotations
 
+from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from syncd.kubescalar import general
 from syncd.merge.directives import DELETE, DIRECTIVE
 from syncd.merge.errors import DirectiveError, ElementTypeError, MergeKeyError
 from syncd.merge.jsonvalue import token
@@ -33,19 +35,8 @@ def go_text(value: JSONValue) -> str:
     if kind is list:
         return "[" + " ".join(map(go_text, value)) + "]"
     if kind is float:
-        return go_float(value)
+        return general(Decimal(repr(value)))
     return {None: "<nil>", True: "true", False: "false"}[value] if kind is not int else str(value)
-
-
-def go_float(value: float) -> str:
-    """A float as Go's ``%v`` prints it: the shortest digits, with an exponent below 1e-4 and from 1e21 on."""
-    mantissa, _, exponent = repr(value).partition("e")
-    digits = mantissa.removesuffix(".0")
-    if not exponent:
-        return digits
-    if -5 < int(exponent) < 21:
-        return f"{value:.0f}"
-    return f"{digits}e{int(exponent):+03d}"
 
 
 def element_type(*lists: Sequence[JSONValue]) -> type:
