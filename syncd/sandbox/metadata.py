@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 _DEPLOYMENT = ("apps", "Deployment")
 _STATUS_MAY_WRITE = ("annotations", "finalizers", "labels", "managedFields")
 """What a write to the status subresource of a built-in kind may change of ``metadata``."""
+_STATUS_KEEPS_METADATA = frozenset(
+    {
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("networking.k8s.io", "ServiceCIDR"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("storage.k8s.io", "VolumeAttachment"),
+    }
+)
+"""The kinds of which such a write may change no metadata at all."""
 _SYSTEM_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # as apimachinery's util/rand: no vowels, nothing easily mistaken
 _GENERATED_LENGTH = 5
@@ -137,8 +147,9 @@ def for_update(kind: ServedKind, new: JSONObject, old: JSONObject, subresource: 
     metadata = dict(new["metadata"])
     kept = old["metadata"]
     if subresource == "status" and not kind.custom:
-        written = {field: metadata[field] for field in _STATUS_MAY_WRITE if field in metadata}
-        kept = {field: value for field, value in kept.items() if field not in _STATUS_MAY_WRITE}
+        may_write = ("managedFields",) if (kind.group, kind.kind) in _STATUS_KEEPS_METADATA else _STATUS_MAY_WRITE
+        written = {field: metadata[field] for field in may_write if field in metadata}
+        kept = {field: value for field, value in kept.items() if field not in may_write}
         if (kind.group, kind.kind) == _DEPLOYMENT:
             written = written | {"labels": old["metadata"].get("labels")}
         own = {field: value for field, value in (kept | written).items() if value is not None}
