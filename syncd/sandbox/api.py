@@ -85,8 +85,8 @@ def handle(context: Context, request: Request, body: bytes, bookmark_interval: f
 
 
 def _fits(request: Request) -> bool:
-    """Whether the verb is one for what the path names: one object, or a collection; both can be watched."""
-    return request.verb == "watch" or bool(request.name) is (request.verb in _VERBS_OF_ONE)
+    """Whether the verb is one for what the path names: one object, or a collection."""
+    return bool(request.name) is (request.verb in _VERBS_OF_ONE)
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -140,7 +140,6 @@ def _watch(call: Call, bookmark_interval: float) -> watching.Watch:
         timeout=query.number("timeoutSeconds") or watching.DEFAULT_TIMEOUT,
         bookmarks=query.flag("allowWatchBookmarks"),
         initial_events=initial,
-        name=call.request.name,
     )
     return watching.Watch(
         call.context,
@@ -153,12 +152,16 @@ def _watch(call: Call, bookmark_interval: float) -> watching.Watch:
 
 
 def _encoder(call: Call) -> Callable[[Stored], bytes]:
-    """How the watch writes an object in the form that the client accepts."""
+    """How an object is written in the form that the client accepts; of the tables of a watch the first has columns."""
     if call.form.transform == "Table":
         include = call.request.query.text("includeObject")
-        return lambda stored: table.encode(
-            call.context, call.kind, [stored], {"resourceVersion": str(stored.revision)}, include
-        )
+        told = iter((True,))
+
+        def row(stored: Stored) -> bytes:
+            version = {"resourceVersion": str(stored.revision)}
+            return table.encode(call.context, call.kind, [stored], version, include, columns_told=not next(told, False))
+
+        return row
     if call.form.transform.startswith("Partial"):
         return lambda stored: orjson.dumps(responses.partial(stored.object))
     return lambda stored: responses.object_bytes(call.kind, stored)

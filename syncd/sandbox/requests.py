@@ -118,6 +118,4 @@ def _verb(method: str, query: Query, name: str) -> str:
     verb = _VERB_OF_METHOD.get(method, method.lower())
     if verb == "get" and not name:
         return "watch" if query.flag("watch") and query.has("watch") else "list"
-    if verb == "get" and query.has("watch") and query.flag("watch"):
-        return "watch"
     return "deletecollection" if verb == "delete" and not name else verb

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 _TABLE = "meta.k8s.io/v1"
 
 
-def encode(context: Context, kind: ServedKind, items: Sequence[Stored], metadata: JSONObject, include: str) -> bytes:
+def encode(  # what is shown, and how
+    context: Context,
+    kind: ServedKind,
+    items: Sequence[Stored],
+    metadata: JSONObject,
+    include: str,
+    *,
+    columns_told: bool = False,
+) -> bytes:
     """A Table of these objects.
 
     Args:
@@ -29,11 +37,14 @@ def encode(context: Context, kind: ServedKind, items: Sequence[Stored], metadata
         items: The objects.
         metadata: The list's metadata.
         include: ``includeObject``: ``None``, ``Metadata`` (the default) or ``Object``.
+        columns_told: Whether the client has the columns from a table before this one.
     """
     now = context.clock()
     columns = columns_of(context, kind)
     rows = []
     for stored in items:
+        if "name" not in stored.object["metadata"]:
+            continue  # the bookmark of a watch
         obj = conversion.from_storage(kind, stored.object)
         row: JSONObject = {"cells": [table_cells.cell(column, obj, now) for column in columns]}
         row["object"] = None if include == "None" else obj if include == "Object" else responses.partial(obj)
@@ -43,7 +54,7 @@ def encode(context: Context, kind: ServedKind, items: Sequence[Stored], metadata
             "kind": "Table",
             "apiVersion": _TABLE,
             "metadata": metadata,
-            "columnDefinitions": [_definition(column) for column in columns],
+            "columnDefinitions": None if columns_told else [_definition(column) for column in columns],
             "rows": rows,
         }
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from syncd.sandbox import errors, responses, store
+from syncd.sandbox import errors, store
 from syncd.sandbox.storage import Stored
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Encoder = Callable[[Stored], bytes]
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_LAST_BOOKMARK = 2.0
+"""Seconds before its end that a watch gets a bookmark to resume from."""
 DEFAULT_TIMEOUT = 1800.0
 """Seconds that a watch lasts when the client does not say."""
 
@@ -38,8 +40,6 @@ class WatchOptions(NamedTuple):
     bookmarks: bool = False
     initial_events: bool | None = None
     """``sendInitialEvents``."""
-    name: str = ""
-    """The one object that is watched, where the path names one."""
 
 
 class Watch:
@@ -73,8 +73,7 @@ class Watch:
         self._options = options
         self._encode = encode
         self._bookmark_interval = bookmark_interval
-        fields = f"metadata.name={options.name}" if options.name else options.fields
-        self._chosen: Predicate | None = store.predicate(context, kind, options.labels, fields)
+        self._chosen: Predicate | None = store.predicate(context, kind, options.labels, options.fields)
         self._loop = asyncio.get_running_loop()
         self._pending: deque[Change] = deque()
         self._wake = asyncio.Event()
@@ -92,7 +91,7 @@ class Watch:
             opening = self._open()
             if opening:
                 yield opening
-            bookmark = time.monotonic() + self._bookmark_interval
+            bookmark = self._next_bookmark(deadline)
             while not (stop.is_set() or self._ended):
                 now = time.monotonic()
                 if now >= deadline:
@@ -104,11 +103,15 @@ class Watch:
                     yield lines
                 if self._options.bookmarks and time.monotonic() >= bookmark:
                     yield self._bookmark()
-                    bookmark = time.monotonic() + self._bookmark_interval
-            if self._options.bookmarks and not (stop.is_set() or self._ended):
-                yield self._bookmark()
+                    bookmark = self._next_bookmark(deadline)
         except errors.StatusError as error:
             yield b'{"type":"ERROR","object":' + orjson.dumps(error.status()) + b"}\n"
+
+    def _next_bookmark(self, deadline: float) -> float:
+        """In an interval, or shortly before the end if that is sooner."""
+        now = time.monotonic()
+        last = deadline - _LAST_BOOKMARK
+        return min(now + self._bookmark_interval, last if last > now else deadline + 1)
 
     def _open(self) -> bytes:
         """Subscribe, and the events that come before any new change."""
@@ -117,7 +120,8 @@ class Watch:
         with storage.lock:
             lines: list[bytes] = []
             initial = self._options.initial_events
-            if initial or (initial is None and not self._since):
+            initial = not self._since if initial is None else initial
+            if initial:
                 present = storage.entries(resource, self._namespace)
                 chosen = self._chosen
                 lines = [
@@ -197,8 +201,8 @@ class Watch:
 
     def _bookmark(self, metadata: JSONObject | None = None) -> bytes:
         meta = {"resourceVersion": str(self._revision)} | (metadata or {})
-        body = orjson.dumps({"metadata": meta})[1:]
-        return b'{"type":"BOOKMARK","object":' + responses.type_prefix(self._kind) + body + b"}\n"
+        mark = {"kind": self._kind.kind, "apiVersion": self._kind.stored_api_version, "metadata": meta}
+        return self._line("BOOKMARK", Stored(mark, self._revision))
 
 
 def _last_seen(previous: Stored, revision: int) -> Stored:

@@ -75,20 +75,26 @@ def test_objects_come_into_sight_and_leave_it(http: Http) -> None:
     assert events[3]["object"]["metadata"]["resourceVersion"] == left.version
 
 
+def test_an_object_s_own_path_is_read_and_not_watched(http: Http) -> None:
+    created = http.post(CONFIG_MAPS, config_map("a"))
+    assert http.get(f"{CONFIG_MAPS}/a?watch=1").data == created.data
+
+
 def test_one_object_and_one_namespace_can_be_watched(http: Http) -> None:
     http.post("/api/v1/namespaces/kube-system/configmaps", config_map("elsewhere"))
     http.post(CONFIG_MAPS, config_map("a"))
     http.post(CONFIG_MAPS, config_map("b"))
-    assert seen(list(http.watch(f"{CONFIG_MAPS}/b?watch=1&timeoutSeconds=1"))) == [("ADDED", "b")]
+    assert seen(list(http.watch(f"{CONFIG_MAPS}?fieldSelector=metadata.name%3Db&watch=1&timeoutSeconds=1"))) == [
+        ("ADDED", "b")
+    ]
     assert seen(list(http.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1"))) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-def test_a_watch_ends_at_its_timeout_with_a_bookmark(http: Http) -> None:
-    http.post(CONFIG_MAPS, config_map("a"))
-    first, last = http.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true")
-    assert first["type"] == "ADDED"
-    assert last["type"] == "BOOKMARK"
-    assert last["object"]["kind"] == "ConfigMap"
+def test_a_watch_gets_a_bookmark_before_its_timeout(http: Http) -> None:
+    version = http.post(CONFIG_MAPS, config_map("a")).version
+    path = f"{CONFIG_MAPS}?watch=1&timeoutSeconds=3&allowWatchBookmarks=true&resourceVersion={version}"
+    (last,) = http.watch(path)
+    assert (last["type"], last["object"]["kind"]) == ("BOOKMARK", "ConfigMap")
     assert last["object"]["metadata"]["resourceVersion"] == http.get(CONFIG_MAPS).version
 
 
@@ -99,13 +105,14 @@ def test_bookmarks_come_while_nothing_happens(start: Start) -> None:
     assert [event["type"] for event in islice(watch, 2)] == ["BOOKMARK", "BOOKMARK"]
 
 
-def test_a_streamed_list_ends_with_a_marked_bookmark(http: Http) -> None:
+@pytest.mark.parametrize("query", ["", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"])
+def test_what_was_there_ends_with_a_marked_bookmark(http: Http, query: str) -> None:
     http.post(CONFIG_MAPS, config_map("a"))
-    path = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
-    first, mark = islice(http.watch(f"{path}&resourceVersionMatch=NotOlderThan"), 2)
+    path = f"{CONFIG_MAPS}?watch=1&allowWatchBookmarks=true"
+    first, mark = islice(http.watch(f"{path}{query}"), 2)
     assert seen([first]) == [("ADDED", "a")]
     assert mark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert http.get(path).status == 422
+    assert http.get(f"{path}&sendInitialEvents=true").status == 422
 
 
 @pytest.mark.parametrize("query", ["resourceVersion=x", "labelSelector=a===b"])
