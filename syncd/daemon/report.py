@@ -11,7 +11,7 @@ from syncd.model import ActionType, Outcome, OutcomeStatus
 from syncd.plan.prune import PRUNE_OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from syncd.engine.result import Reconciliation
@@ -35,7 +35,7 @@ def after_reconcile(
 ) -> SyncStatus:
     """The status after a reconcile that came to its end, well or not."""
     verdict = _verdict(result)
-    objects = tuple(with_health(_object(outcome), health(outcome.action.key)) for outcome in result.outcomes)
+    objects = tuple(_objects(result, status, health))
     status = replace(
         status,
         state=SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC,
@@ -61,7 +61,7 @@ def after_error(
 
 def with_health(item: ObjectStatus, health: HealthStatus) -> ObjectStatus:
     """The object's status with its health as it is now; what was pruned has none."""
-    if item.action is ActionType.PRUNE:
+    if item.action is ActionType.PRUNE or (item.health, item.health_message) == health:
         return item
     return replace(item, health=health.health, health_message=health.message)
 
@@ -82,7 +82,7 @@ def count(outcomes: tuple[Outcome, ...]) -> Counts:
 
 def worst(healths: Iterable[Health | None]) -> Health | None:
     """The worst of the healths that are known; None if none is."""
-    known = [health for health in healths if health is not None]
+    known = {health for health in healths if health is not None}
     return max(known, key=lambda health: health.severity, default=None)
 
 
@@ -102,6 +102,19 @@ def _verdict(result: Reconciliation) -> _Verdict:
     if "Terminating" in reasons:
         return _Verdict("Pruning")
     return _Verdict("Succeeded")
+
+
+def _objects(
+    result: Reconciliation, before: SyncStatus, health: Callable[[ObjectKey], HealthStatus]
+) -> Iterator[ObjectStatus]:
+    """Every object's status; what has not changed since the last reconcile is not made anew."""
+    same_inputs = before.attempted is not None and before.attempted.tree == result.revision.tree
+    known = {item.key: item for item in before.objects} if same_inputs else {}
+    for outcome in result.outcomes:
+        item = known.get(outcome.action.key)
+        if item is None or item.action is not ActionType.UNCHANGED or item.action is not outcome.action.type:
+            item = _object(outcome)
+        yield with_health(item, health(item.key))
 
 
 def _object(outcome: Outcome) -> ObjectStatus:

@@ -231,4 +231,4 @@ def _foregone(action: Action) -> Outcome:
     """The outcome of an action that asks for no request; the object itself is let go, as most are of this sort."""
     if action.blocking:
         return Outcome(action, OutcomeStatus.FAILED, action.message, action.reason)
-    return Outcome(replace(action, live=None), OutcomeStatus.DONE)
+    return Outcome(replace(action, live=None) if action.live else action, OutcomeStatus.DONE)

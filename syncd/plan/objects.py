@@ -35,9 +35,8 @@ UP_TO_DATE: Final = "UpToDate"
 
 def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Action:
     """Decide on one desired object from what was observed of the cluster."""
-    unreadable = observed.unreadable.get(desired.key.group_kind)
-    if unreadable is not None:
-        return _blocked(desired.manifest, "Unreadable", unreadable)
+    if observed.unreadable and (problem := observed.unreadable.get(desired.key.group_kind)) is not None:
+        return _blocked(desired.manifest, "Unreadable", problem)
     live = observed.live.get(desired.key)
     if live is None:
         return _create(desired, observed, policy)
