@@ -21,6 +21,8 @@ ANNOTATIONS_LIMIT = 262144
 """Bytes that Kubernetes allows for all keys and values of annotations of one object."""
 _RESERVE = 4096
 """Bytes left to the other annotations of the apply-config object."""
+LIST_LIMIT = ANNOTATIONS_LIMIT - _RESERVE
+"""Bytes that the list itself may take."""
 _HASH_LENGTH = 63
 """A label's value has at most 63 characters; a SHA-256 in hex has 64."""
 
@@ -124,10 +126,10 @@ class ApplyConfig:
             InventoryTooLargeError: The list does not fit.
         """
         text = encode(keys)
-        if len(text.encode()) > ANNOTATIONS_LIMIT - _RESERVE:
+        if len(text.encode()) > LIST_LIMIT:
             raise InventoryTooLargeError(
                 f"the list of {len(keys)} objects takes {len(text.encode())} bytes, more than the "
-                f"{ANNOTATIONS_LIMIT - _RESERVE} that fit into one apply-config object; split the Sync into several"
+                f"{LIST_LIMIT} that fit into one apply-config object; split the Sync into several"
             )
         annotations = {
             names.OBJECTS_ANNOTATION: text,

@@ -97,6 +97,13 @@ def hold(
     return _over_budget(len(candidates), inventory_size, policy.budget)
 
 
+def allowance(budget: PruneBudget, inventory_size: int) -> int:
+    """How many objects the budget lets one reconcile prune from an inventory of this size."""
+    if inventory_size > _PERCENT_COUNTS_ABOVE:
+        return min(budget.objects, budget.percent * inventory_size // 100)
+    return budget.objects
+
+
 def _over_budget(count: int, inventory_size: int, budget: PruneBudget) -> Hold | None:
     if count > budget.objects:
         limit = f"{budget.objects} (prune.budget.objects)"

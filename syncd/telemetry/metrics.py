@@ -11,9 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 import syncd
 from syncd.daemon.status import SyncState
 from syncd.model import OutcomeStatus
-from syncd.source.errors import SourceError
 from syncd.telemetry.live import LiveCollector
-from syncd.telemetry.syncs import SyncCollector
+from syncd.telemetry.syncs import SOURCE_REASONS, SyncCollector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
 
 _STAGE_BUCKETS: Final = (0.02, 0.1, 0.5, 2.5, 10.0, 60.0, 300.0)
 _REQUEST_BUCKETS: Final = (0.01, 0.05, 0.25, 1.0, 5.0, 30.0)
-
-
-def _git_reasons(kind: type[SourceError] = SourceError) -> frozenset[str]:
-    return frozenset((kind.reason,)).union(*(_git_reasons(each) for each in kind.__subclasses__()))
 
 
 class Telemetry:
@@ -45,7 +40,6 @@ class Telemetry:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library forgot its types
         self.registry = registry or CollectorRegistry(auto_describe=False)
         self._syncs = SyncCollector(clock)
-        self._git_reasons = _git_reasons()
         self.registry.register(self._syncs)
         ProcessCollector(registry=self.registry)
         self._add_work()
@@ -123,7 +117,7 @@ class Telemetry:
             self._stages.labels(stage).observe(seconds)
         if "fetch" in status.durations:
             self._polls.labels("Succeeded").inc()
-        elif status.reason in self._git_reasons:
+        elif status.reason in SOURCE_REASONS:
             self._polls.labels(status.reason).inc()
         if (
             status.state is not SyncState.UNKNOWN
@@ -144,6 +138,7 @@ class Telemetry:
     def drift_found(self, sync: Sync, record: DriftRecord) -> None:
         """A drift was noticed for the first time."""
         self._count_drift("syncd_sync_drift_found", sync.id, record)
+        self._syncs.count_manager(sync.id, record)
 
     def _count_drift(self, counter: str, sync_id: str, record: DriftRecord) -> None:
         self._syncs.count(sync_id, counter, str(record.key.group_kind), record.reason.value)

@@ -16,16 +16,26 @@ from prometheus_client.registry import Collector
 
 from syncd.daemon.status import SyncState, SyncStatus
 from syncd.health import Health
+from syncd.inventory.applyconfig import LIST_LIMIT
 from syncd.model import ActionType, OutcomeStatus
+from syncd.plan.prune import allowance
+from syncd.source.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime
 
     from prometheus_client import Metric
 
     from syncd.daemon.status import DriftRecord, ObjectStatus
 
+
+def _reasons(kind: type[SourceError]) -> frozenset[str]:
+    return frozenset((kind.reason,)).union(*(_reasons(each) for each in kind.__subclasses__()))
+
+
+SOURCE_REASONS: Final = _reasons(SourceError)
+"""Why a repository could not be followed or read."""
 STATE_VALUES: Final = {SyncState.SYNCED: 0, SyncState.OUT_OF_SYNC: 1, SyncState.UNKNOWN: 2}
 
 _Sample = tuple[tuple[str, ...], float]
@@ -66,6 +76,33 @@ def _drift(status: SyncStatus) -> Iterator[_Sample]:
         yield labels, float(number)
 
 
+_MOST_MANAGERS: Final = 20
+"""Field managers that one Sync's series name; names come from whoever writes to the cluster, so they need a bound."""
+
+
+def manager_label(record: DriftRecord, named: Collection[str]) -> str:
+    """The field manager to name for a drift, when these are named already."""
+    name = record.manager or "unknown"
+    return name if name in named or len(named) < _MOST_MANAGERS else "other"
+
+
+def _drift_managers(status: SyncStatus) -> Iterator[_Sample]:
+    found: Counter[str] = Counter()
+    for record in _open(status):
+        found[manager_label(record, found)] += 1
+    for name, number in found.items():
+        yield (name,), float(number)
+
+
+def _inventory_bytes(status: SyncStatus) -> float:
+    """What the keys take in the list, each with the end of its line."""
+    return sum(
+        len(str(item.key)) + 1
+        for item in status.objects
+        if item.action is not ActionType.PRUNE or item.outcome is not OutcomeStatus.DONE
+    )
+
+
 def _applied(status: SyncStatus) -> bool:
     """Whether what Git said last is what was applied last: by tree, for other trees are no business of this Sync."""
     return status.attempted is None or (status.applied is not None and status.applied.tree == status.attempted.tree)
@@ -89,6 +126,11 @@ _STATE: Final = (
     ),
     _Gauge("syncd_sync_suspended", "1 while the Sync is suspended.", _one(lambda status: status.sync.spec.suspend)),
     _Gauge(
+        "syncd_sync_interval_seconds",
+        "How long after a reconcile that went well the next one is due.",
+        _one(lambda status: status.sync.spec.interval),
+    ),
+    _Gauge(
         "syncd_sync_consecutive_failures",
         "Reconciles in a row that have failed; 0 after one that went well.",
         _one(lambda status: status.failures),
@@ -97,6 +139,11 @@ _STATE: Final = (
         "syncd_sync_failing_since_timestamp_seconds",
         "When the present run of failures began. Absent while nothing fails.",
         lambda status: _timestamp(status.failing_since),
+    ),
+    _Gauge(
+        "syncd_sync_source_failing",
+        "1 while the last reconcile failed because its repository could not be followed or read.",
+        _one(lambda status: bool(status.error) and status.reason in SOURCE_REASONS),
     ),
     _Gauge(
         "syncd_sync_last_attempt_timestamp_seconds",
@@ -113,7 +160,17 @@ _STATE: Final = (
         "How long the last reconcile took in all. Absent before the first.",
         lambda status: (((), status.durations["total"]),) if "total" in status.durations else (),
     ),
-    _Gauge("syncd_sync_prune_held", "1 while nothing is pruned.", _one(lambda status: bool(status.prune_held))),
+    _Gauge(
+        "syncd_sync_prune_held",
+        "1 while objects have left Git and none of them is pruned; syncd_sync_kept_objects says why.",
+        _one(lambda status: bool(status.prune_held)),
+    ),
+    _Gauge(
+        "syncd_sync_prune_budget_objects",
+        "How many objects one reconcile may prune: the smaller of the Sync's two budgets, for the size of its "
+        "inventory.",
+        _one(lambda status: allowance(status.sync.spec.prune.budget, status.inventory_size)),
+    ),
     _Gauge(
         "syncd_sync_inventory_objects",
         "Objects that the Sync manages: the size of its apply-config object.",
@@ -126,6 +183,13 @@ _STATE: Final = (
         ("kind", "reason"),
     ),
     _Gauge(
+        "syncd_sync_drift_manager_objects",
+        "Objects that drift now, by the field manager that wrote last what differs; unknown when nobody says, as for "
+        "an object that is missing. Absent while none does.",
+        _drift_managers,
+        ("manager",),
+    ),
+    _Gauge(
         "syncd_sync_drift_oldest_timestamp_seconds",
         "Since when the oldest drift is there that has not been repaired. Absent while there is none.",
         lambda status: _timestamp(min((record.since for record in _open(status)), default=None)),
@@ -133,6 +197,11 @@ _STATE: Final = (
 )
 
 _OBJECTS: Final = (
+    _Gauge(
+        "syncd_sync_inventory_bytes",
+        "What the list of these takes in the apply-config object.",
+        _one(_inventory_bytes),
+    ),
     _Gauge(
         "syncd_sync_kept_objects",
         "Objects that left Git and are not pruned, by the reason why.",
@@ -158,6 +227,7 @@ _COUNTERS: Final = {
     "syncd_sync_reconciles": ("Reconciles that ended, by result: success or failure.", ("result",)),
     "syncd_sync_actions": ("Objects created, updated or pruned.", ("action",)),
     "syncd_sync_drift_found": ("Drifts noticed, by kind and reason.", ("kind", "reason")),
+    "syncd_sync_drift_manager_found": ("Drifts noticed, by the field manager that made them.", ("manager",)),
     "syncd_sync_drift_corrected": ("Drifts that are no longer there, by kind and reason.", ("kind", "reason")),
 }
 
@@ -207,6 +277,13 @@ class SyncCollector(Collector):
             if by and sync_id in self._series:
                 self._series[sync_id].counters[counter][labels] += by
 
+    def count_manager(self, sync_id: str, record: DriftRecord) -> None:
+        """Count a drift under the name of who made it."""
+        with self._lock:
+            if sync_id in self._series:
+                counter = self._series[sync_id].counters["syncd_sync_drift_manager_found"]
+                counter[(manager_label(record, {name for (name,) in counter}),)] += 1
+
     def new_corrections(self, status: SyncStatus) -> list[DriftRecord]:
         """Drifts that were corrected since the last call for this Sync."""
         corrected = [record for record in status.drift if record.corrected_at is not None]
@@ -233,6 +310,10 @@ class SyncCollector(Collector):
         with self._lock:
             series = list(self._series.items())
         yield self._by_state(series)
+        yield from self._queue(series)
+        yield GaugeMetricFamily(
+            "syncd_inventory_limit_bytes", "What the list in one apply-config object may take.", LIST_LIMIT
+        )
         behind = GaugeMetricFamily(
             "syncd_sync_behind_since_timestamp_seconds",
             "Since when the revision that Git has is not the one that is applied. Absent while they are the same.",
@@ -257,6 +338,23 @@ class SyncCollector(Collector):
         for state in SyncState:
             family.add_metric((state.value,), counted[state])
         return family
+
+    def _queue(self, series: list[tuple[str, _Series]]) -> Iterator[Metric]:
+        now = self._clock()
+        statuses = [one.status for _, one in series]
+        due = [one.next_attempt.timestamp() for one in statuses if one.next_attempt and not one.reconciling]
+        waits = [now - moment for moment in due if moment < now]
+        yield GaugeMetricFamily(
+            "syncd_reconciles_running", "Reconciles under way.", sum(one.reconciling for one in statuses)
+        )
+        yield GaugeMetricFamily(
+            "syncd_reconciles_waiting", "Reconciles that are due by the clock and have not begun.", len(waits)
+        )
+        yield GaugeMetricFamily(
+            "syncd_reconciles_longest_wait_seconds",
+            "How long the one that has waited longest has been due; 0 when none waits.",
+            max(waits, default=0.0),
+        )
 
     def _counters(self, series: list[tuple[str, _Series]]) -> Iterator[Metric]:
         for name, (meaning, names) in _COUNTERS.items():

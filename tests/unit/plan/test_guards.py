@@ -3,11 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from syncd.inventory import Owner, names
 from syncd.model import ActionType, GroupKind, ObjectKey
 from syncd.plan.guards import PruneContext, objection
-from syncd.plan.prune import PRUNE_OFF, hold, judge
+from syncd.plan.prune import PRUNE_OFF, allowance, hold, judge
 from syncd.spec import Prune, PruneBudget
 
 OWNER = Owner("uid-1", "syncd/shop")
@@ -165,3 +167,11 @@ def test_an_empty_render_holds() -> None:
 )
 def test_the_budget_counts_objects_and_above_ten_percent_too(candidates: int, inventory: int, expected: str) -> None:
     assert held(candidates, inventory, policy=Prune(budget=PruneBudget(objects=50, percent=30))) == expected
+
+
+@given(objects=st.integers(0, 60), percent=st.integers(0, 100), inventory=st.integers(1, 300))
+def test_the_allowance_is_the_largest_number_that_is_not_held(objects: int, percent: int, inventory: int) -> None:
+    policy = Prune(budget=PruneBudget(objects=objects, percent=percent))
+    allowed = allowance(policy.budget, inventory)
+    assert held(allowed, inventory, policy=policy) == ""
+    assert held(allowed + 1, inventory, policy=policy) == "BudgetExceeded"

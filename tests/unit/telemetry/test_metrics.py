@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -146,6 +146,61 @@ def test_kept_pending_and_unhealthy_objects_are_counted_by_reason(telemetry: Tel
     done = [item for item in status.objects if item.outcome is OutcomeStatus.DONE]
     tell(telemetry, dataclasses.replace(status, objects=tuple(done)))
     assert values(telemetry, "syncd_sync_pending_objects") == {}
+
+
+def test_drift_is_counted_by_who_made_it(telemetry: Telemetry) -> None:
+    status = tell(telemetry, sample.drifted("shop"))
+    assert values(telemetry, "syncd_sync_drift_manager_objects") == {
+        ("k9s", "syncd/shop"): 1,
+        ("kubectl-edit", "syncd/shop"): 1,
+    }
+    for record in status.drift:
+        telemetry.drift_found(status.sync, record)
+    found = values(telemetry, "syncd_sync_drift_manager_found_total")
+    assert found == {("k9s", "syncd/shop"): 1, ("kubectl-edit", "syncd/shop"): 1, ("unknown", "syncd/shop"): 1}
+
+
+def test_however_many_managers_write_only_some_are_named(telemetry: Telemetry) -> None:
+    key = ObjectKey.parse("shop::ConfigMap:settings")
+    records = tuple(DriftRecord(key, DriftReason.CHANGED, sample.NOW, manager=f"robot-{n}") for n in range(50))
+    status = tell(telemetry, dataclasses.replace(sample.healthy("shop"), drift=records))
+    for record in records:
+        telemetry.drift_found(status.sync, record)
+    for name in ("syncd_sync_drift_manager_objects", "syncd_sync_drift_manager_found_total"):
+        found = values(telemetry, name)
+        assert len(found) == 21
+        assert found["other", "syncd/shop"] == 30
+
+
+def test_a_repository_that_cannot_be_read_is_told_from_other_failures(telemetry: Telemetry) -> None:
+    tell(telemetry, dataclasses.replace(sample.failing("git"), reason="RepositoryUnreachable"))
+    tell(telemetry, sample.failing("apply"))
+    assert values(telemetry, "syncd_sync_source_failing") == {("syncd/git",): 1, ("syncd/apply",): 0}
+
+
+def test_the_inventory_and_what_may_be_pruned_stand_beside_their_limits(telemetry: Telemetry) -> None:
+    kept = sample.make_object("shop:apps:Deployment:web", ActionType.KEEP, "BudgetExceeded")
+    gone = sample.make_object("shop::ConfigMap:old", ActionType.PRUNE, "LeftGit")
+    tell(telemetry, dataclasses.replace(sample.healthy("shop"), objects=(kept, gone), inventory_size=100))
+    assert one(telemetry, "syncd_sync_inventory_bytes") == len("shop:apps:Deployment:web\n")
+    assert one(telemetry, "syncd_inventory_limit_bytes") == 262144 - 4096
+    assert one(telemetry, "syncd_sync_prune_budget_objects") == 30
+
+
+def test_reconciles_that_run_and_that_wait_are_counted(telemetry: Telemetry, clock: list[float]) -> None:
+    def due(name: str, seconds: float, *, reconciling: bool = False) -> None:
+        moment = datetime.fromtimestamp(clock[0] + seconds, UTC)
+        status = dataclasses.replace(sample.healthy(name), next_attempt=moment, reconciling=reconciling)
+        telemetry.status_changed(status)
+
+    assert one(telemetry, "syncd_reconciles_longest_wait_seconds") == 0
+    due("late", -3)
+    due("later", -7)
+    due("running", -9, reconciling=True)
+    due("in-time", 5)
+    assert one(telemetry, "syncd_reconciles_running") == 1
+    assert one(telemetry, "syncd_reconciles_waiting") == 2
+    assert one(telemetry, "syncd_reconciles_longest_wait_seconds") == 7
 
 
 def test_a_sync_behind_git_says_since_when(telemetry: Telemetry, clock: list[float]) -> None:
