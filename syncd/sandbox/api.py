@@ -234,7 +234,7 @@ def _update(call: Call) -> Response:
     options = write_options(call)
     obj = bodies.read_object(call.body, _media_type(call), call.kind.kind)
     problems = _duplicates(call, options)
-    written = writing.update(call.context, call.place, lambda _: obj, options)
+    written = writing.replace(call.context, call.place, obj, options)
     return _written(call, written, problems)
 
 
@@ -326,7 +326,7 @@ def _subresource(call: Call) -> Response:
         raise errors.unknown_path()
     if request.subresource in ("eviction", "token"):
         return _posted(call)
-    if request.verb not in ("get", "update", "patch"):
+    if request.verb not in (("update",) if request.subresource == "finalize" else ("get", "update", "patch")):
         raise errors.method_not_allowed()
     if request.subresource == "scale":
         return _scale(call)

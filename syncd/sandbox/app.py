@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from syncd.sandbox import api, bodies, documents, errors, requests, responses
+from syncd.sandbox import api, bodies, documents, errors, negotiation, requests, responses
+from syncd.sandbox.negotiation import Form
 from syncd.sandbox.watching import Watch
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Application:
                 return self._documents.answer(request)
             return api.handle(self._context, request, body, self._hooks.bookmark_interval)
         except errors.StatusError as error:
-            return responses.plain(error.status(), error.code)
+            return responses.plain(error.status(), error.code, _form(request))
         except Exception as error:  # noqa: BLE001  # a mistake of ours is told as the real server tells its own
             _log.exception("%s %s failed", request.method, request.path)
             internal = errors.internal(f"{type(error).__name__}: {error}")
@@ -187,6 +188,14 @@ class Application:
             watch.end()
             self._watches.discard(watch)
             disconnected.cancel()
+
+
+def _form(request: Request) -> Form:
+    """The form of an error: that of the answer, if the client accepts any that can be made."""
+    try:
+        return Form(negotiation.accepted(request.headers.get("accept", "")).media_type)
+    except errors.StatusError:
+        return Form()
 
 
 async def send_response(answer: Response, send: Send, *, head: bool = False) -> None:

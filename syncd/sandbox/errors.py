@@ -274,6 +274,11 @@ def untyped(kind: ServedKind, applied: JSONObject, problems: Sequence[str]) -> S
     return StatusError(500, "", f"failed to create typed patch object ({who}): {said}")
 
 
+def version_on_create() -> StatusError:
+    """500, as the real server has it: a new object says which version it has."""
+    return StatusError(500, "", "resourceVersion should not be set on objects to be created")
+
+
 def unreadable_version(text: str) -> StatusError:
     """500, as the real server has it: a watch is to begin at a resourceVersion that is no number."""
     problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'

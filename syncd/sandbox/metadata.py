@@ -105,11 +105,9 @@ def placed(kind: ServedKind, obj: JSONObject, namespace: str, name: str = "") ->
     """
     metadata = dict(obj.get("metadata") or {})
     own = metadata.get("namespace", "")
-    if own and own != namespace:
+    if kind.namespaced and own and own != namespace:
         raise errors.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
-            if kind.namespaced
-            else "namespace may not be set on this type of resource"
         )
     if kind.namespaced:
         metadata["namespace"] = namespace
@@ -129,6 +127,7 @@ def placed(kind: ServedKind, obj: JSONObject, namespace: str, name: str = "") ->
 def for_create(kind: ServedKind, obj: JSONObject, *, uid: str, now: str) -> JSONObject:
     """A new object with what the server writes; status is dropped where it has its own subresource."""
     metadata = dict(obj["metadata"])
+    generation = metadata.get("generation")
     for field in (*_SYSTEM_FIELDS, "resourceVersion", "selfLink"):
         metadata.pop(field, None)
     if not metadata.get("name") and metadata.get("generateName"):
@@ -136,6 +135,8 @@ def for_create(kind: ServedKind, obj: JSONObject, *, uid: str, now: str) -> JSON
     metadata |= {"uid": uid, "creationTimestamp": now}
     if counts_generations(kind):
         metadata["generation"] = 1
+    elif generation:
+        metadata["generation"] = generation  # where the registry does not care, it stays as it was sent
     created = obj | {"metadata": metadata}
     if "status" in kind.subresources:
         created.pop("status", None)

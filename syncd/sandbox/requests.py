@@ -10,7 +10,7 @@ from syncd.sandbox import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_VERB_OF_METHOD = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_VERB_OF_METHOD = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 _TRUE = ("true", "1", "")
 

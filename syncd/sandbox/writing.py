@@ -42,6 +42,9 @@ def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, 
         new = context.pipeline.default(kind, new)
         new = context.pipeline.manage(kind, None, new, options, now)
         new = context.pipeline.prepare_create(kind, new)
+        if decoded["metadata"].get("resourceVersion") and not options.dry_run:
+            context.pipeline.validate(kind, new, None)
+            raise errors.version_on_create()
         return Written(store_new(context, kind, new, options), created=True, warnings=warnings)
 
 
@@ -107,6 +110,40 @@ def check_namespace(context: Context, kind: ServedKind, namespace: str, name: st
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         cause = Cause("metadata.namespace", "NamespaceTerminating", f"namespace {namespace} is being terminated")
         raise errors.forbidden(kind.group_resource, name, why, [cause])
+
+
+_CREATED_BY_PUT = frozenset(
+    {
+        ("", "Endpoints"),
+        ("", "Event"),
+        ("", "LimitRange"),
+        ("", "Service"),
+        ("coordination.k8s.io", "Lease"),
+        ("events.k8s.io", "Event"),
+        ("node.k8s.io", "RuntimeClass"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+    }
+)
+"""The kinds that a PUT creates when they are not there (``AllowCreateOnUpdate`` in their registries)."""
+
+
+def replace(context: Context, place: Place, obj: JSONObject, options: WriteOptions) -> Written:
+    """Put an object in the place of the present one; of some kinds also where there is none.
+
+    Raises:
+        StatusError: As a real server refuses it.
+    """
+    kind = place.kind
+    with context.storage.lock:
+        missing = context.storage.get(kind.stored_in, place.namespace, place.name) is None
+        if missing and (kind.group, kind.kind) in _CREATED_BY_PUT and not options.subresource:
+            return create(
+                context, kind, place.namespace, metadata.placed(kind, obj, place.namespace, place.name), options
+            )
+        return update(context, place, lambda _: obj, options)
 
 
 def update(

@@ -23,6 +23,30 @@ def test_the_name_can_be_generated(http: Http) -> None:
     assert all(name.startswith("job-") and len(name) == 9 for name in names)
 
 
+def test_a_new_object_has_no_version_yet(http: Http) -> None:
+    refused = http.post(CONFIG_MAPS, config_map() | {"metadata": {"name": "a", "resourceVersion": "5"}})
+    assert (refused.status, refused.message) == (500, "resourceVersion should not be set on objects to be created")
+
+
+def test_a_namespace_is_nothing_to_an_object_of_the_cluster(http: Http) -> None:
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "namespace": "other"}}
+    assert "namespace" not in http.post("/api/v1/namespaces", body).data["metadata"]
+
+
+def test_some_kinds_are_created_by_a_put(http: Http) -> None:
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "a"}, "rules": []}
+    assert http.put(f"{path}/a", role).status == 201
+    assert http.put(f"{path}/a", role).status == 200
+    assert http.put(f"{CONFIG_MAPS}/a", config_map()).status == 404
+
+
+def test_errors_come_in_the_form_that_was_asked_for(http: Http) -> None:
+    refused = http.get(f"{CONFIG_MAPS}/none", accept="application/yaml")
+    assert refused.status == 404
+    assert b"reason: NotFound\n" in refused.data
+
+
 def test_a_second_object_of_a_name_is_refused(http: Http) -> None:
     http.post(CONFIG_MAPS, config_map())
     refused = http.post(CONFIG_MAPS, config_map())
