@@ -128,8 +128,17 @@ def _normalised(value: JSONValue, depth: int) -> tuple[JSONValue, int]:
 # --- the loader ----------------------------------------------------------------------------------------------------
 
 
-_ANCHOR_OR_TAG = re.compile(rb"(?:^|[\s\x00\[{,])[&!]")
-"""Finds every place where an anchor or a tag can stand, in UTF-8 and in UTF-16, and some where none does."""
+def _may_have(mark: bytes, data: bytes) -> bool:
+    """Whether an anchor or a tag may start with this mark somewhere: at the very start, or after a space or bracket.
+
+    In UTF-16 that space or bracket is two bytes, of which the nearer one may be zero.
+    """
+    place = data.find(mark)
+    while place >= 0:
+        if place == 0 or data[place - 1] in b" \t\r\n\x00[{,":
+            return True
+        place = data.find(mark, place + 1)
+    return False
 
 
 class _Anchored(NamedTuple):
@@ -171,11 +180,11 @@ class _Loader:
         self._data = data
         self._origin = origin
         self._next: Callable[[], Any] = CParser(data).get_event
-        self._simple = not _ANCHOR_OR_TAG.search(data)
+        self._simple = not (_may_have(b"&", data) or _may_have(b"!", data))
         """Whether there are no anchors and no tags anywhere, so that nothing need look for them."""
         self._index = 0
         self._plain: dict[str, JSONValue] = {}
-        self._keys: dict[str, str] = {}
+        self._keys: set[str] = set()
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
         self._alias_nodes = 0
@@ -234,36 +243,40 @@ class _Loader:
         return result
 
     def _mapping(self, depth: int) -> dict[str, JSONValue]:
-        following, keys, plain, simple = self._next, self._keys, self._plain, self._simple
+        following, keys, plain, mapping = self._next, self._keys, self._plain, self._mapping
+        simple = self._simple and depth > 0
         result: dict[str, JSONValue] = {}
-        merged: set[str] = set()  # keys that only a << brought
-        while type(event := following()) is not MappingEndEvent:
-            key = keys.get(event.value) if simple and type(event) is ScalarEvent else None
-            if key is None:
-                if type(event) is ScalarEvent and event.value == "<<" and event.implicit[0]:
-                    self._merge(following(), depth, result, merged)
-                    continue
+        merged: set[str] | None = None  # keys that only a << brought
+        while (kind := type(event := following())) is not MappingEndEvent:
+            if simple and kind is ScalarEvent and event.value in keys:
+                key = event.value
+            elif kind is ScalarEvent and event.value == "<<" and event.implicit[0]:
+                merged = self._merge(following(), depth, result, merged or set())
+                continue
+            else:
                 key = self._key(event)
             if key in result:
-                if key not in merged:
+                if merged is None or key not in merged:
                     self._fail(event, f"key {key!r} appears twice in the same map")
                 merged.discard(key)
-            event = following()
-            if not simple or not depth:
-                result[key] = self._node(event, depth)
-            elif type(event) is ScalarEvent:
+            kind = type(event := following())
+            if simple and kind is ScalarEvent:
                 try:
                     result[key] = plain[event.value] if event.implicit[0] else event.value
                 except KeyError:
                     result[key] = self._scalar(event)
-            elif type(event) is MappingStartEvent:
-                result[key] = self._mapping(depth - 1)
+            elif simple and kind is MappingStartEvent:
+                result[key] = mapping(depth - 1)
             else:
                 result[key] = self._node(event, depth)
         return result
 
-    def _merge(self, event: Any, depth: int, into: dict[str, JSONValue], merged: set[str]) -> None:
-        """Carry out a ``<<``: of several maps the earlier one wins; a key that is there already is overridden."""
+    def _merge(self, event: Any, depth: int, into: dict[str, JSONValue], merged: set[str]) -> set[str]:
+        """Carry out a ``<<``: of several maps the earlier one wins; a key that is there already is overridden.
+
+        Returns:
+            The keys that only a ``<<`` has brought so far.
+        """
         if type(event) is SequenceStartEvent:
             maps = []
             while type(item := self._next()) is not SequenceEndEvent:
@@ -275,6 +288,7 @@ class _Loader:
                 self._fail(start, "<< needs a map or a list of maps")
             merged.update(key for key in value if key not in into)
             into.update(value)
+        return merged
 
     def _alias(self, event: Any) -> JSONValue:
         """A copy of what the anchor stands for, within go-yaml's budget for aliases."""
@@ -335,7 +349,7 @@ class _Loader:
         else:
             self._fail(event, "null cannot be a key" if value is None else "this number is too large for a key")
         if key == text and event.implicit[0]:
-            self._keys[text] = key  # what reads as itself without quotes does so with them, too
+            self._keys.add(key)  # what reads as itself without quotes does so with them, too
         return key
 
     def _typed(self, event: Any) -> bool | float | str | None:
