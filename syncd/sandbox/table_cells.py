@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from syncd.sandbox import jsonpath, pod_status
+from syncd.sandbox.durations import UNKNOWN, since
 from syncd.sandbox.scale import selector_text
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from syncd.sandbox.table_columns import Column
 
 _NONE = "<none>"
-_UNKNOWN = "<unknown>"
 _UNSET = "<unset>"
 _ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _SHOWN = 3
@@ -46,36 +46,6 @@ def _typed(column: Column, value: Any, now: datetime) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if column.type == "integer" else float(value)
-
-
-def since(timestamp: Any, now: datetime) -> str:
-    """How long ago a time is, as kubectl writes it."""
-    try:
-        then = datetime.fromisoformat(timestamp)
-    except (TypeError, ValueError):
-        return _UNKNOWN if timestamp is None else "<invalid>"
-    return human_duration((now - then.astimezone(UTC)).total_seconds())
-
-
-def human_duration(seconds: float) -> str:
-    """A duration in at most two units (apimachinery's ``duration.HumanDuration``)."""
-    whole = int(seconds)
-    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
-    if whole < -1:
-        return "<invalid>"
-    if whole < 120:
-        return f"{max(whole, 0)}s"
-    if hours < 3:
-        return _two(minutes, "m", whole % 60 if minutes < 10 else 0, "s")
-    if days < 2:
-        return _two(hours, "h", minutes % 60 if hours < 8 else 0, "m")
-    if days < 365 * 2:
-        return _two(days, "d", hours % 24 if days < 8 else 0, "h")
-    return _two(days // 365, "y", days % 365 if days < 365 * 8 else 0, "d")
-
-
-def _two(first: int, unit: str, second: int, second_unit: str) -> str:
-    return f"{first}{unit}{second}{second_unit}" if second else f"{first}{unit}"
 
 
 def _get(obj: Any, *path: str | int) -> Any:
@@ -239,9 +209,9 @@ def _metrics(obj: JSONObject) -> str:
     for metric in _get(obj, "spec", "metrics") or ():
         target = _get(metric, "resource", "target") or {}
         if target.get("averageUtilization") is not None:
-            found.append(f"{metric['resource']['name']}: {_UNKNOWN}/{target['averageUtilization']}%")
+            found.append(f"{metric['resource']['name']}: {UNKNOWN}/{target['averageUtilization']}%")
         else:
-            found.append(f"{_UNKNOWN}/{target.get('averageValue', '')}")
+            found.append(f"{UNKNOWN}/{target.get('averageValue', '')}")
     return ", ".join(found) or _NONE
 
 

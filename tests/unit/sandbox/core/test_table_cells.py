@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from syncd.sandbox import jsonpath
-from syncd.sandbox.table_cells import cell, human_duration, since
+from syncd.sandbox.durations import human_duration, since
+from syncd.sandbox.table_cells import cell
 from syncd.sandbox.table_columns import BUILT_IN
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
