@@ -1,0 +1,281 @@
+"""Whatever ends a reconcile, and at whichever request, the next one ends where an undisturbed one does."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from syncd.model import SyncdError
+from syncd.sandbox import responses
+from syncd.sandbox.app import Fault
+from syncd.sandbox.server import SandboxServer
+from tests.support.instance import Fuse, Git, Instance, KilledError, config_map, namespace, picture, sync
+from tests.support.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from syncd.model import JSONObject
+    from syncd.sandbox.app import Audit
+    from syncd.sandbox.requests import Request
+
+BEFORE = [namespace("shop"), config_map("settings", colour="blue"), config_map("old")]
+AFTER = [namespace("shop"), config_map("settings", colour="green"), namespace("extra"), config_map("new", "extra")]
+LAB = [namespace("lab"), config_map("trial", "lab")]
+SYNC = sync(prune={"budget": {"percent": 100}})
+MADE_BY_CONTROLLERS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
+_SLOW = 1.0
+"""Seconds by which an answer comes too late for a request that may take half of that."""
+
+
+class Site:
+    """A sandbox with something foreign in it, and what is to go wrong there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fault: Callable[[Request], Fault | None] = lambda _request: None
+        self.seen: Callable[[Audit], None] = lambda _audit: None
+        self.server = SandboxServer(
+            intercept=lambda request: self.fault(request),  # noqa: PLW0108  # as it is then, not as it is now
+            on_request=lambda audit: self.seen(audit),  # noqa: PLW0108  # the same
+        )
+        self.server.start()
+        self.kubeconfig = self.server.write_kubeconfig(folder / "kubeconfig")
+        self.foreign = self._put_foreign()
+
+    def _put_foreign(self) -> str:
+        kind = next(kind for kind in self.server.objects.kinds() if kind.kind == "ConfigMap")
+        made = self.server.objects.create(kind, config_map("foreign", "default"), manager="somebody")
+        return str(made["metadata"]["uid"])
+
+    def picture(self) -> dict[str, JSONObject]:
+        """Everything that is there, but for what controllers make."""
+        found = {
+            f"{kind.kind} {body['metadata'].get('namespace', '')}/{body['metadata']['name']}": body
+            for kind in self.server.objects.kinds()
+            for body in self.server.objects.list(kind)
+            if (kind.kind, body["metadata"]["name"]) not in MADE_BY_CONTROLLERS
+        }
+        return picture(found)
+
+
+@pytest.fixture
+def open_site(tmp_path: Path) -> Iterator[Callable[[], Site]]:
+    """Start sandboxes, one after the other."""
+    numbers = itertools.count()
+    with contextlib.ExitStack() as stack:
+
+        def start() -> Site:
+            folder = tmp_path / str(next(numbers))
+            folder.mkdir()
+            site = Site(folder)
+            stack.callback(site.server.stop)
+            return site
+
+        yield start
+
+
+def live(site: Site, objects: list[JSONObject], fuse: Fuse | None = None) -> Instance:
+    """Start syncd anew."""
+    return Instance(site.kubeconfig, Git(shop=objects), fuse)
+
+
+def recover(site: Site) -> dict[str, JSONObject]:
+    """Start anew, undisturbed, and go on until there is nothing left to do."""
+    with live(site, AFTER) as life:
+        life.settle(SYNC)
+    return site.picture()
+
+
+def lives(open_site: Callable[[], Site], objects: list[JSONObject]) -> Iterator[tuple[Site, dict[str, JSONObject]]]:
+    """One cluster, brought again and again to where the disturbed reconcile begins, and what is to come of that."""
+    site = open_site()
+    with live(site, objects) as keeper:
+        keeper.settle(SYNC)
+        expected = recover(site)
+        while True:
+            keeper.settle(SYNC)
+            yield site, expected
+
+
+def kill(site: Site, number: int, *, answered: bool) -> bool:
+    """Reconcile, and die at one request; False when there are not that many."""
+    fuse = Fuse(number, answered=answered)
+    with live(site, AFTER, fuse) as life, contextlib.suppress(KilledError, SyncdError):
+        life.reconcile(SYNC)
+    return fuse.blown.is_set()
+
+
+ANSWERED = pytest.mark.parametrize("answered", [False, True], ids=["before", "after"])
+
+
+@ANSWERED
+def test_a_first_reconcile_that_is_killed_ends_as_if_it_had_not_been(
+    open_site: Callable[[], Site], *, answered: bool
+) -> None:
+    expected = recover(open_site())
+    for number in itertools.count(1):
+        site = open_site()
+        killed = kill(site, number, answered=answered)
+        assert recover(site) == expected, f"killed at request {number}"
+        if not killed:
+            assert number > 12, "the scenario makes fewer requests than it should"
+            return
+
+
+@ANSWERED
+def test_a_reconcile_that_is_killed_ends_as_if_it_had_not_been(
+    open_site: Callable[[], Site], *, answered: bool
+) -> None:
+    for number, (site, expected) in enumerate(lives(open_site, BEFORE), 1):
+        killed = kill(site, number, answered=answered)
+        assert recover(site) == expected, f"killed at request {number}"
+        if not killed:
+            assert number > 12, "the scenario makes fewer requests than it should"
+            return
+
+
+def test_a_reconcile_that_is_killed_while_it_prunes_a_namespace_ends_as_if_it_had_not_been(
+    open_site: Callable[[], Site],
+) -> None:
+    """Looking into a namespace takes one list a kind, all alike: every seventh request stands for them."""
+    for number, (site, expected) in enumerate(lives(open_site, [*BEFORE, *LAB]), 2):
+        killed = kill(site, number * 7, answered=bool(number % 2))
+        assert recover(site) == expected, f"killed at request {number * 7}"
+        if not killed:
+            return
+
+
+def refusal(code: int) -> Fault:
+    reasons = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reasons[code]}
+    return Fault(response=responses.plain({**status, "message": "so the test wants it"}, code))
+
+
+FAULTS = {
+    "409": refusal(409),
+    "429": refusal(429),
+    "500": refusal(500),
+    "503": refusal(503),
+    "cut before": Fault(cut="before"),
+    "cut after": Fault(cut="after"),
+    "too late": Fault(delay=_SLOW),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
+    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    for number, (site, expected) in enumerate(lives(open_site, BEFORE), 1):
+        strike = Strike(number, FAULTS[fault])
+        with live(site, AFTER) as life:
+            site.fault = strike
+            with contextlib.suppress(SyncdError), monkeypatch.context() as patch:
+                if fault == "too late":
+                    patch.setattr("syncd.engine.deadline._REQUEST", _SLOW / 2)
+                life.reconcile(SYNC)
+            site.fault = lambda _request: None
+            life.settle(SYNC)
+            assert site.picture() == expected, f"{fault} at {strike.hit}, and no restart"
+        assert recover(site) == expected, f"{fault} at {strike.hit}"
+        if not strike.hit:
+            assert number > 12, "the scenario makes fewer requests than it should"
+            return
+
+
+class Strike:
+    """Has one request, by its number, meet a fault."""
+
+    def __init__(self, number: int, fault: Fault) -> None:
+        self.hit = ""
+        self._number = number
+        self._fault = fault
+        self._count = 0
+
+    def __call__(self, request: Request) -> Fault | None:
+        if request.verb == "watch":
+            return None
+        self._count += 1
+        if self._count != self._number:
+            return None
+        self.hit = f"{request.verb} {request.path}"
+        return self._fault
+
+
+def test_a_process_that_is_killed_ends_as_if_it_had_not_been(open_site: Callable[[], Site], tmp_path: Path) -> None:
+    """The same with real processes and SIGKILL, at every third request, done or not done by the server."""
+    repository = Repository(tmp_path / "repository.git")
+    document = {
+        **SYNC.model_dump(by_alias=True, exclude_unset=True),
+        "apiVersion": "syncd.dev/v1alpha1",
+        "kind": "Sync",
+    }
+    document["spec"]["source"]["git"]["url"] = repository.url
+    config = tmp_path / "sync.json"
+    config.write_text(json.dumps(document))
+    for number in range(6, 200, 3):
+        site = open_site()
+        with live(site, BEFORE) as life:
+            life.settle(SYNC)
+        repository.commit({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": AFTER})})
+        process = start_sync(config, site.kubeconfig, tmp_path / "data")
+        executioner = Executioner(process, number, done=number % 2 == 0)
+        site.fault, site.seen = executioner.before, executioner.after
+        status = process.wait(60)
+        site.fault, site.seen = lambda _request: None, lambda _audit: None
+        assert recover(site) == undisturbed(open_site), f"killed at request {number}"
+        if status != -signal.SIGKILL:
+            assert status == 0
+            assert number > 12, "the scenario makes fewer requests than it should"
+            return
+
+
+def undisturbed(open_site: Callable[[], Site]) -> dict[str, JSONObject]:
+    site = open_site()
+    with live(site, BEFORE) as life:
+        life.settle(SYNC)
+    return recover(site)
+
+
+def start_sync(config: Path, kubeconfig: Path, data: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "syncd.cli", "sync", "--config", str(config)]
+    return subprocess.Popen(
+        [*command, "--kubeconfig", str(kubeconfig), "--data-dir", str(data)],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+class Executioner:
+    """Kills a process when its n-th request arrives, or once the server has done it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], number: int, *, done: bool) -> None:
+        self._process = process
+        self._number = number
+        self._done = done
+        self._arrived = 0
+        self._ended = 0
+
+    def before(self, _request: Request) -> Fault | None:
+        self._arrived += 1
+        if self._arrived < self._number or self._done:
+            return None
+        self._kill()
+        return Fault(cut="before")
+
+    def after(self, _audit: Audit) -> None:
+        self._ended += 1
+        if self._ended >= self._number:
+            self._kill()
+
+    def _kill(self) -> None:
+        os.kill(self._process.pid, signal.SIGKILL)
