@@ -16,18 +16,13 @@ What differs from YAML 1.1 as PyYAML knows it:
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import yaml
-from yaml.cyaml import CParser, CSafeDumper  # type: ignore[attr-defined]  # its stub forgets to re-export CParser
+from yaml.cyaml import CSafeDumper
 from yaml.events import (
-    AliasEvent,
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
@@ -37,35 +32,16 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from syncd.kubescalar import INT64_LIMIT, float_key, json_number, resolve
-from syncd.model import InvalidInputError, JSONValue, Origin
+from syncd.kubeloader import MAX_DEPTH, Document, Loader, YAMLError
+from syncd.kubescalar import INT64_LIMIT, json_number, resolve
+from syncd.model import JSONValue, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-MAX_DEPTH: Final = 200
-"""How many maps and lists may stand inside one another. Far above any real manifest, and low enough that code which
-follows a document recursively cannot overflow the stack."""
+__all__ = ["MAX_DEPTH", "Document", "YAMLError", "dump", "line_of", "load_all"]
 
-_STANDARD_TAG: Final = "tag:yaml.org,2002:"
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a stream."""
-
-    value: JSONValue
-    index: int
-    """Which document of the stream it is, from 1; empty documents count too."""
-    line: int
-    """The line of its first content, from 1."""
-
-
-class YAMLError(InvalidInputError):
-    """Text that Kubernetes could not read, or would read in a way that nobody meant."""
-
-    reason = "InvalidYAML"
 
 
 def load_all(data: bytes, origin: Origin = Origin()) -> list[Document]:  # noqa: B008 - Origin is immutable
@@ -85,7 +61,7 @@ def load_all(data: bytes, origin: Origin = Origin()) -> list[Document]:  # noqa:
         value = _load_json(text)
         if value is not _NOT_JSON:
             return [Document(value, 1, text[: len(text) - len(text.lstrip())].count(b"\n") + 1)]
-    return list(_Loader(text, origin).documents())
+    return list(Loader(text, origin).documents())
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------
@@ -125,268 +101,6 @@ def _normalised(value: JSONValue, depth: int) -> tuple[JSONValue, int]:
     return value, 0
 
 
-# --- the loader ----------------------------------------------------------------------------------------------------
-
-
-def _may_have(mark: bytes, data: bytes) -> bool:
-    """Whether an anchor or a tag may start with this mark somewhere: at the very start, or after a space or bracket.
-
-    In UTF-16 that space or bracket is two bytes, of which the nearer one may be zero.
-    """
-    place = data.find(mark)
-    while place >= 0:
-        if place == 0 or data[place - 1] in b" \t\r\n\x00[{,":
-            return True
-        place = data.find(mark, place + 1)
-    return False
-
-
-class _Anchored(NamedTuple):
-    """The value behind an anchor, and how many nodes it is made of."""
-
-    value: JSONValue
-    nodes: int
-
-
-_OPEN: Final = _Anchored(None, 0)
-"""Stands for an anchor whose node is still being read."""
-
-
-def _alias_share(nodes: int) -> float:
-    """How much of a document of so many nodes aliases may make up: 99 %, falling to 10 % from 400,000 nodes on."""
-    if nodes <= 400_000:
-        return 0.99
-    if nodes >= 4_000_000:
-        return 0.10
-    return 0.99 - 0.89 * (nodes - 400_000) / 3_600_000
-
-
-def _copy(value: JSONValue) -> JSONValue:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_copy(item) for item in value]
-    return value
-
-
-class _Loader:
-    """Builds the documents of one stream from libyaml's events.
-
-    Plain scalars and keys are remembered for the whole stream: manifests repeat themselves, and this is where most of
-    the time would go.
-    """
-
-    def __init__(self, data: bytes, origin: Origin) -> None:
-        self._data = data
-        self._origin = origin
-        self._next: Callable[[], Any] = CParser(data).get_event
-        self._simple = not (_may_have(b"&", data) or _may_have(b"!", data))
-        """Whether there are no anchors and no tags anywhere, so that nothing need look for them."""
-        self._index = 0
-        self._plain: dict[str, JSONValue] = {}
-        self._keys: set[str] = set()
-        self._anchors: dict[str, _Anchored] = {}
-        self._nodes = 0
-        self._alias_nodes = 0
-
-    def documents(self) -> Iterator[Document]:
-        """The documents that are not empty."""
-        try:
-            while type(event := self._next()) is not StreamEndEvent:
-                if type(event) is not DocumentStartEvent:
-                    continue
-                self._index += 1
-                self._anchors = {}
-                self._nodes = self._alias_nodes = 0
-                event = self._next()
-                line = event.start_mark.line + 1
-                value = self._node(event, MAX_DEPTH)
-                if value is not None:
-                    yield Document(value, self._index, line)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            raise self._error(error.problem or "does not parse", mark.line + 1 if mark else 0) from None
-        except yaml.reader.ReaderError as error:
-            line = self._data[: error.position].count(b"\n") + 1 if isinstance(error.position, int) else 0
-            raise self._error(f"cannot be read as text: {error.reason}", line) from None
-
-    def _node(self, event: Any, depth: int) -> JSONValue:
-        """The value that starts with this event."""
-        kind = type(event)
-        anchor = event.anchor
-        if kind is AliasEvent:
-            return self._alias(event)
-        self._nodes += 1
-        before = self._nodes
-        if anchor is not None:
-            self._anchors[anchor] = _OPEN
-        if kind is ScalarEvent:
-            value = self._scalar(event)
-        elif not depth:
-            self._fail(event, f"maps and lists are nested more than {MAX_DEPTH} deep")
-        elif kind is MappingStartEvent:
-            value = self._mapping(depth - 1)
-        else:
-            value = self._sequence(depth - 1)
-        if anchor is not None:
-            self._anchors[anchor] = _Anchored(value, self._nodes - before + 1)
-        return value
-
-    def _sequence(self, depth: int) -> list[JSONValue]:
-        following, simple = self._next, self._simple
-        result: list[JSONValue] = []
-        while type(event := following()) is not SequenceEndEvent:
-            if simple and depth and type(event) is MappingStartEvent:
-                result.append(self._mapping(depth - 1))
-            else:
-                result.append(self._node(event, depth))
-        return result
-
-    def _mapping(self, depth: int) -> dict[str, JSONValue]:
-        following, keys, plain, mapping = self._next, self._keys, self._plain, self._mapping
-        simple = self._simple and depth > 0
-        result: dict[str, JSONValue] = {}
-        merged: set[str] | None = None  # keys that only a << brought
-        while (kind := type(event := following())) is not MappingEndEvent:
-            if simple and kind is ScalarEvent and event.value in keys:
-                key = event.value
-            elif kind is ScalarEvent and event.value == "<<" and event.implicit[0]:
-                merged = self._merge(following(), depth, result, merged or set())
-                continue
-            else:
-                key = self._key(event)
-            if key in result:
-                if merged is None or key not in merged:
-                    self._fail(event, f"key {key!r} appears twice in the same map")
-                merged.discard(key)
-            kind = type(event := following())
-            if simple and kind is ScalarEvent:
-                try:
-                    result[key] = plain[event.value] if event.implicit[0] else event.value
-                except KeyError:
-                    result[key] = self._scalar(event)
-            elif simple and kind is MappingStartEvent:
-                result[key] = mapping(depth - 1)
-            else:
-                result[key] = self._node(event, depth)
-        return result
-
-    def _merge(self, event: Any, depth: int, into: dict[str, JSONValue], merged: set[str]) -> set[str]:
-        """Carry out a ``<<``: of several maps the earlier one wins; a key that is there already is overridden.
-
-        Returns:
-            The keys that only a ``<<`` has brought so far.
-        """
-        if type(event) is SequenceStartEvent:
-            maps = []
-            while type(item := self._next()) is not SequenceEndEvent:
-                maps.append((item, self._node(item, depth)))
-        else:
-            maps = [(event, self._node(event, depth))]
-        for start, value in reversed(maps):
-            if not isinstance(value, dict):
-                self._fail(start, "<< needs a map or a list of maps")
-            merged.update(key for key in value if key not in into)
-            into.update(value)
-        return merged
-
-    def _alias(self, event: Any) -> JSONValue:
-        """A copy of what the anchor stands for, within go-yaml's budget for aliases."""
-        name = event.anchor
-        anchored = self._anchors.get(name)
-        if anchored is None:
-            self._fail(event, f"unknown anchor {name!r}")
-        if anchored is _OPEN:
-            self._fail(event, f"anchor {name!r} contains itself")
-        self._nodes += anchored.nodes
-        self._alias_nodes += anchored.nodes
-        if (
-            self._alias_nodes > 100
-            and self._nodes > 1000
-            and self._alias_nodes > self._nodes * _alias_share(self._nodes)
-        ):
-            self._fail(event, "document contains excessive aliasing")
-        return _copy(anchored.value)
-
-    def _scalar(self, event: Any) -> JSONValue:
-        text: str = event.value
-        if event.tag is None:
-            if not event.implicit[0]:
-                return text
-            if text in self._plain:
-                return self._plain[text]
-            value = resolve(text)
-        else:
-            value = self._typed(event)
-        if isinstance(value, float) or type(value) is int:
-            if not math.isfinite(value):
-                self._fail(event, f"{text} is no number that JSON has")
-            value = json_number(value)
-        if event.tag is None:
-            self._plain[text] = value
-        return value
-
-    def _key(self, event: Any) -> str:
-        """A map's key; JSON has only strings, so other scalars are spelled out."""
-        text = getattr(event, "value", None)
-        if type(event) is AliasEvent:
-            value = self._alias(event)
-        elif type(event) is ScalarEvent:
-            self._nodes += 1
-            value = self._typed(event)
-            if event.anchor is not None:
-                self._anchors[event.anchor] = _Anchored(value, 1)
-        else:
-            self._fail(event, "a map or list cannot be a key")
-        if isinstance(value, str):
-            key = value
-        elif isinstance(value, bool):
-            key = "true" if value else "false"
-        elif isinstance(value, int) and value < 2**63:
-            key = str(value)
-        elif isinstance(value, float):
-            key = float_key(value)
-        else:
-            self._fail(event, "null cannot be a key" if value is None else "this number is too large for a key")
-        if key == text and event.implicit[0]:
-            self._keys.add(key)  # what reads as itself without quotes does so with them, too
-        return key
-
-    def _typed(self, event: Any) -> bool | float | str | None:
-        """A scalar by its tag, or by its looks when it has none."""
-        text: str = event.value
-        if event.tag is None:
-            return resolve(text) if event.implicit[0] else text
-        name = event.tag.removeprefix(_STANDARD_TAG) if event.tag.startswith(_STANDARD_TAG) else ""
-        if name == "binary":
-            return self._binary(event)
-        if name not in ("bool", "int", "float", "null", "timestamp"):
-            return text
-        value = resolve(text)
-        if name == "timestamp":
-            return text
-        actual = "null" if value is None else type(value).__name__
-        if name == "float" and actual == "int":
-            return float(value or 0)
-        if actual != name:
-            self._fail(event, f"the value does not fit its tag !!{name}")
-        return value
-
-    def _binary(self, event: Any) -> str:
-        try:
-            data = base64.b64decode(re.sub(r"[\r\n]", "", event.value), validate=True)
-        except (binascii.Error, ValueError):
-            self._fail(event, "the !!binary value is not base64")
-        return re.sub("[\udc80-\udcff]", "\ufffd", data.decode("utf-8", "surrogateescape"))
-
-    def _fail(self, event: Any, problem: str) -> NoReturn:
-        raise self._error(problem, event.start_mark.line + 1)
-
-    def _error(self, problem: str, line: int) -> YAMLError:
-        # libyaml finds some mistakes before the document they stand in has started; count from 1 all the same.
-        return YAMLError(problem, self._origin._replace(document=max(self._index, 1), line=line))
-
-
 # --- where a field stands ------------------------------------------------------------------------------------------
 
 
@@ -410,7 +124,7 @@ def line_of(data: bytes, document: int, path: Sequence[str | int]) -> int:
         return 0
 
 
-class _Locator(_Loader):
+class _Locator(Loader):
     """A loader that remembers the line of the wanted field instead of the values."""
 
     def __init__(self, data: bytes, path: tuple[str | int, ...]) -> None:
@@ -420,10 +134,10 @@ class _Locator(_Loader):
     def line(self, document: int) -> int:
         """The line of the field in the document of that index."""
         index = 0
-        while type(event := self._next()) is not StreamEndEvent:
+        while type(event := self.following()) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
                 index += 1
-                event = self._next()
+                event = self.following()
                 if index == document:
                     return self._line(event)
         return 0
@@ -441,15 +155,15 @@ class _Locator(_Loader):
     def _child(self, parent: Any, part: str | int) -> tuple[int, Any] | None:
         """The line and first event of a part of this map or list."""
         if type(parent) is MappingStartEvent and isinstance(part, str):
-            while type(event := self._next()) is not MappingEndEvent:
-                key = event.value if type(event) is ScalarEvent and event.value == "<<" else self._key(event)
-                value = self._next()
+            while type(event := self.following()) is not MappingEndEvent:
+                key = event.value if type(event) is ScalarEvent and event.value == "<<" else self.key(event)
+                value = self.following()
                 if key == part:
                     return event.start_mark.line + 1, value
                 self._skip(value)
         elif type(parent) is SequenceStartEvent and isinstance(part, int):
             index = 0
-            while type(event := self._next()) is not SequenceEndEvent:
+            while type(event := self.following()) is not SequenceEndEvent:
                 if index == part:
                     return event.start_mark.line + 1, event
                 self._skip(event)
@@ -465,7 +179,7 @@ class _Locator(_Loader):
                 depth -= 1
             if not depth:
                 return
-            event = self._next()
+            event = self.following()
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
