@@ -288,10 +288,12 @@ class Plan:
     Attributes:
         actions: Sorted by object key, one for each object.
         prune_held: Why nothing at all is pruned in this reconcile; "" if pruning goes its way.
+        candidates: Objects that left Git and that no other Sync wants, sorted: what an approval is about.
     """
 
     actions: tuple[Action, ...] = ()
     prune_held: str = ""
+    candidates: tuple[ObjectKey, ...] = ()
 
     def of(self, *types: ActionType) -> tuple[Action, ...]:
         """The actions of these types, in order."""

@@ -223,8 +223,21 @@ class Prune(Model):
     """Delete objects that left Git. When false they stay, and stay in the inventory."""
     budget: PruneBudget = PruneBudget()
     """How much one reconcile may delete."""
+    persistent_volume_claims: Literal["Keep", "Delete"] = "Keep"
+    """Whether PersistentVolumeClaims that left Git are deleted, and their data with them. An annotation
+    `syncd.dev/prune: enabled` on one of them allows it for that one."""
     propagation_policy: Literal["Background", "Foreground", "Orphan"] = "Background"
     """What becomes of the objects that a deleted object owns, as in `kubectl delete --cascade`."""
+
+
+class Adopt(Model):
+    """Which objects that exist already the Sync may make its own."""
+
+    unowned: bool = True
+    """Those that have no owner."""
+    from_: Annotated[tuple[str, ...], Field(strict=False)] = Field(default=(), alias="from")
+    """Those of these owners: Syncs as `namespace/name`, or uids of other tools' apply-config objects. They are taken
+    over as they are, never deleted; their former owner must have dropped them, or it reports the conflict."""
 
 
 class IgnoreRule(Model):
@@ -278,6 +291,8 @@ class SyncSpec(Model):
     """Where objects go."""
     prune: Prune = Prune()
     """Whether and how objects that left Git are deleted."""
+    adopt: Adopt = Adopt()
+    """Which objects that exist already the Sync may make its own."""
     drift: DriftPolicy = DriftPolicy()
     """What to do about changes that did not come from Git."""
     suspend: bool = False

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "run": "Follow Git and keep a cluster equal to it.",
     "plan": "Show what a reconcile would do, and why.",
     "sync": "Do one reconcile now.",
+    "approve": "Allow prunes that are held because there are so many.",
     "render": "Print the manifests that Git holds.",
     "status": "Show what a running daemon knows.",
     "demo": "Run three sample environments, a Kubernetes API server and syncd.",

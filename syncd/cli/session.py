@@ -37,6 +37,7 @@ class Workplace:
     """What reconciles one Sync after the other."""
 
     reconciler: Reconciler
+    cluster: Cluster
     stop: threading.Event
 
     def deadline(self, sync: Sync) -> Deadline:
@@ -83,10 +84,11 @@ def open_cluster(choice: ClusterChoice, observer: Callable[[Observation], None] 
 
 
 @contextmanager
-def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event) -> Iterator[Workplace]:
-    """Make ready for single reconciles."""
+def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event, config: Path) -> Iterator[Workplace]:
+    """Make ready for single reconciles of Syncs of a configuration."""
+    syncs = load_syncs(config)
     with (
         open_cluster(choice) as cluster,
         ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
     ):
-        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop), pool), stop)
+        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop), pool, syncs), cluster, stop)

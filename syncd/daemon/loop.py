@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("syncd")
 
+_PENDING_INTERVAL = 10.0
+"""Seconds at most until what is still to be pruned is looked at again."""
+
 
 _AFTER_DEFECT = timedelta(seconds=60)
 """When a Sync is tried again after a defect so bad that its own schedule could not be made."""
@@ -143,6 +146,8 @@ class SyncLoop:
 
     def _pause(self, status: SyncStatus) -> timedelta:
         interval = self.sync.spec.interval
+        if status.reason == "Pruning":
+            interval = min(interval, _PENDING_INTERVAL)
         seconds = retry_delay(status.failures, interval) if status.failures else poll_delay(interval)
         return timedelta(seconds=seconds)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
 from syncd.model import ActionType, Outcome, OutcomeStatus
+from syncd.plan.guards.in_use import STILL_USED
 from syncd.plan.prune import PRUNE_OFF
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from syncd.model import ObjectKey, Revision, SyncdError
 
 _HISTORY = 20
+PENDING = frozenset({"Terminating", STILL_USED})
+"""Reasons to keep what is to go soon."""
 _SHOWN_FAILURES = 3
 
 
@@ -99,7 +102,7 @@ def _verdict(result: Reconciliation) -> _Verdict:
         return _Verdict("DriftReported")
     if result.plan.prune_held and PRUNE_OFF not in reasons:
         return _Verdict("PruneHeld")
-    if "Terminating" in reasons:
+    if not PENDING.isdisjoint(reasons):
         return _Verdict("Pruning")
     return _Verdict("Succeeded")
 

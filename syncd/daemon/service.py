@@ -60,7 +60,8 @@ class Daemon:
             job_defaults={"coalesce": True, "max_instances": 2, "misfire_grace_time": None},
         )
         self._scheduler.add_listener(self._on_trouble, EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES)
-        reconciler = Reconciler(cluster, sources, self._pool)
+        syncs = tuple(syncs)
+        reconciler = Reconciler(cluster, sources, self._pool, syncs)
         self._loops = {
             sync.id: SyncLoop(sync, reconciler, cluster.live, self.board, wake=self._wake, stop=self._stop)
             for sync in syncs

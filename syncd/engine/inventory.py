@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import AlreadyExistsError, ConflictError, NotFoundError
 from syncd.engine.kinds import require_kind
-from syncd.inventory import ApplyConfig
+from syncd.inventory import ApplyConfig, names
+from syncd.inventory.applyconfig import list_hash
 from syncd.model import ActionType, GroupKind, JSONObject, OutcomeStatus, Write, WriteMethod
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ class InventoryStore:
         patch = Write(WriteMethod.JSON_MERGE_PATCH, current.document(keys, final))
         written = self._cluster.client.patch(resource, self._namespace, self._name, patch, timeout=deadline.request)
         return ApplyConfig.read(written)
+
+    def approve(self, commit: str, candidates: Iterable[ObjectKey], deadline: Deadline) -> None:
+        """Write that a person allows what one commit asks to prune, or just these objects if Git has moved on."""
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        approval = f"{commit}/{list_hash(candidates)}"
+        patch = {"metadata": {"annotations": {names.APPROVAL_ANNOTATION: approval}}}
+        write = Write(WriteMethod.JSON_MERGE_PATCH, patch)
+        self._cluster.client.patch(resource, self._namespace, self._name, write, timeout=deadline.request)
 
 
 def ensure_namespace(cluster: Cluster, name: str, deadline: Deadline) -> None:

@@ -6,16 +6,20 @@ from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import ApiError, NotFoundError
+from syncd.engine.claims import Found
 from syncd.engine.kinds import REFRESH_AFTER
+from syncd.engine.users import Users
 from syncd.inventory import Ownership
 from syncd.plan.guards import protected
 from syncd.plan.guards.contents import CONTAINERS, CRD, defined_kind
+from syncd.plan.guards.in_use import USABLE
 from syncd.plan.settings import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from syncd.cluster import ApiResources, Cluster, LiveObject, Resource
+    from syncd.engine.claims import Claims
     from syncd.engine.deadline import Deadline
     from syncd.engine.work import Work
     from syncd.inventory import ApplyConfig, Owner
@@ -27,7 +31,7 @@ _COME_AND_GO = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease"})
 """Kinds whose objects are traces of others, and go with them."""
 
 
-def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfig) -> Observation:
+def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfig, claims: Claims) -> Observation:
     """What the live cache knows of everything that the plan is about."""
     cluster = work.cluster
     versions = {item.key: item.manifest.api_version for item in desired.objects}
@@ -48,7 +52,26 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
         if key.group_kind in CONTAINERS and key in live
         if (what := contents(cluster, key, live[key].parse(), owner, work.deadline)) is not None
     }
-    return Observation(inventory, live, {**unreadable, **problems}, frozenset(gone), work.memory.settled, held)
+    claims.note(work.sync, frozenset(versions))
+    left = inventory.keys - versions.keys()
+    others = claims.of_others(work.sync, work.deadline) if left else Found({})
+    return Observation(
+        inventory,
+        live,
+        {**unreadable, **problems},
+        frozenset(gone),
+        work.memory.settled,
+        held,
+        look_for_users(Users(cluster, work.deadline), left & live.keys()),
+        others.claimed,
+        others.doubt,
+    )
+
+
+def look_for_users(users: Users, keys: Iterable[ObjectKey]) -> dict[str, Mapping[ObjectKey, str]]:
+    """Who uses the ConfigMaps and Secrets among these objects, by namespace."""
+    namespaces = {key.namespace for key in keys if key.group_kind in USABLE}
+    return {name: found for name in sorted(namespaces) if (found := users.of(name)) is not None}
 
 
 def _kinds(

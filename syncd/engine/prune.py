@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import ConflictError, NotFoundError
 from syncd.engine.kinds import require_kind
-from syncd.engine.observe import contents
+from syncd.engine.observe import contents, look_for_users
+from syncd.engine.users import Users
 from syncd.model import Action, ActionType, JSONObject, ObjectKey, Outcome, OutcomeStatus, SyncdError, Write
 from syncd.plan.guards.contents import CONTAINERS
 from syncd.plan.prune import judge, terminating
@@ -28,6 +29,7 @@ class Pruner:
         self._propagation = work.sync.spec.prune.propagation_policy
         self._deadline = work.deadline
         self._context = context
+        self._users = Users(work.cluster, work.deadline)  # asked anew: what was applied meanwhile may use something
 
     def carry_out(self, action: Action) -> Outcome:
         """Do one action; never raises for an expected failure.
@@ -63,6 +65,7 @@ class Pruner:
         if key.group_kind in CONTAINERS:
             held = contents(self._cluster, key, live, context.owner, self._deadline)
             context = replace(context, contents={} if held is None else {key: held})
+        context = replace(context, users=look_for_users(self._users, [key]))
         return judge(key, live, context, held=None)
 
     def _send(self, resource: Resource, action: Action, write: Write) -> Action:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from syncd.engine import inventory as listing
 from syncd.engine.apply import Applier
+from syncd.engine.claims import Claims
 from syncd.engine.executor import execute
 from syncd.engine.inventory import InventoryStore, ensure_namespace
 from syncd.engine.kinds import look_up
@@ -32,7 +33,7 @@ from syncd.plan.settings import Policy, Settled
 from syncd.render import duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
 
     from syncd.cluster import Cluster
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from syncd.engine.sources import Sources
     from syncd.inventory import ApplyConfig
     from syncd.merge.schema import PatchSchema
-    from syncd.model import Revision
+    from syncd.model import ObjectKey, Revision
     from syncd.plan.order import Graph
     from syncd.plan.settings import Observation
     from syncd.spec import Sync
@@ -83,10 +84,12 @@ class Reconciler:
     May be used by several threads, each with a Sync and a memory of its own.
     """
 
-    def __init__(self, cluster: Cluster, sources: Sources, pool: Executor) -> None:
+    def __init__(self, cluster: Cluster, sources: Sources, pool: Executor, syncs: Iterable[Sync] = ()) -> None:
+        """Begin; ``syncs`` are all Syncs that this process knows, which may want what another one drops."""
         self._cluster = cluster
         self._sources = sources
         self._pool = pool
+        self._claims = Claims(syncs, self._wanted)
 
     def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
         """The revision that the Sync's source has now."""
@@ -125,9 +128,10 @@ class Reconciler:
         spec = work.sync.spec
         with watch.stage("render"):
             desired = self._desired(work)
-        policy = Policy(Owner(inventory.uid, work.sync.id), spec.drift, spec.prune, self._schema)
+        owner = Owner(inventory.uid, work.sync.id)
+        policy = Policy(owner, spec.drift, spec.prune, self._schema, spec.adopt, work.revision.commit)
         with watch.stage("observe"):
-            observed = observe(work, policy.owner, desired, inventory)
+            observed = observe(work, policy.owner, desired, inventory, self._claims)
             if look_closer:
                 unseen = ({item.key for item in desired.objects} | inventory.keys) - observed.live.keys()
                 observed = replace(observed, live={**observed.live, **probe(work, sorted(unseen))})
@@ -147,6 +151,12 @@ class Reconciler:
             memory.desired = desired
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
         return memory.desired
+
+    def _wanted(self, sync: Sync, deadline: Deadline) -> frozenset[ObjectKey]:
+        """What a Sync's source wants now."""
+        manifests = self._sources.manifests(sync, self._sources.resolve(sync, deadline), deadline)
+        desired = resolve(manifests, namespaced=self._namespaced, target=sync.spec.target)
+        return frozenset(item.key for item in desired.objects)
 
     def _namespaced(self, api_version: str, kind: GroupKind) -> bool | None:
         resource = look_up(self._cluster.discovery, api_version, kind.kind)

@@ -15,7 +15,7 @@ from syncd.inventory import names
 from syncd.model import JSONObject, ObjectKey, SyncdError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 ANNOTATIONS_LIMIT = 262144
 """Bytes that Kubernetes allows for all keys and values of annotations of one object."""
@@ -39,6 +39,8 @@ class ForeignApplyConfigError(SyncdError):
     reason = "ForeignApplyConfig"
 
 
+_SHORTEST_APPROVAL = 7
+"""Characters of a commit id, as Git abbreviates them."""
 _IN_DOUBT = "in-doubt"
 """Stands where the list's hash should, and matches none, until a person has looked and taken it away."""
 
@@ -74,6 +76,7 @@ class ApplyConfig:
         keys: The objects that were, or may have been, applied.
         finished: Whether the reconcile that wrote it came to its end; else a listed object may never have existed.
         damage: Why the list cannot be trusted; "" if it can. A damaged list prunes nothing.
+        approval: Which prune a person has approved, as written; "" if none.
     """
 
     namespace: str
@@ -83,6 +86,7 @@ class ApplyConfig:
     keys: frozenset[ObjectKey] = frozenset()
     finished: bool = False
     damage: str = ""
+    approval: str = ""
 
     @classmethod
     def read(cls, document: JSONObject) -> ApplyConfig:
@@ -95,6 +99,7 @@ class ApplyConfig:
         labels = metadata.get("labels") or {}
         annotations = metadata.get("annotations") or {}
         bare = cls(metadata.get("namespace", ""), metadata["name"], metadata["uid"], metadata["resourceVersion"])
+        bare = replace(bare, approval=annotations.get(names.APPROVAL_ANNOTATION, ""))
         text = annotations.get(names.OBJECTS_ANNOTATION)
         if labels.get(names.APPLY_CFG_LABEL) != "true":
             if text is None:
@@ -131,11 +136,13 @@ class ApplyConfig:
                 f"the list of {len(keys)} objects takes {len(text.encode())} bytes, more than the "
                 f"{LIST_LIMIT} that fit into one apply-config object; split the Sync into several"
             )
-        annotations = {
+        annotations: dict[str, str | None] = {
             names.OBJECTS_ANNOTATION: text,
             names.LIST_HASH_ANNOTATION: _IN_DOUBT if self.damage else list_hash(keys),
         }
-        metadata = {
+        if self.approval and not self.keys <= keys:
+            annotations[names.APPROVAL_ANNOTATION] = None  # it has been made use of
+        metadata: JSONObject = {
             "name": self.name,
             "namespace": self.namespace,
             "labels": {names.APPLY_CFG_LABEL: "true", names.APPLY_HASH_LABEL: list_hash(final)},
@@ -144,6 +151,11 @@ class ApplyConfig:
         if self.resource_version:
             metadata["resourceVersion"] = self.resource_version
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+    def approves(self, commit: str, candidates: Collection[ObjectKey]) -> bool:
+        """Whether a person has approved that these objects are pruned, or all that this commit asks to prune."""
+        approved = [part for part in self.approval.strip().split("/") if len(part) >= _SHORTEST_APPROVAL]
+        return any(commit.startswith(part) for part in approved) or list_hash(candidates) in approved
 
     def needs_write(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> bool:
         """Whether the server does not already say just this."""

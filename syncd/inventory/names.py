@@ -11,6 +11,10 @@ OBJECTS_ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-objects"
 LIST_HASH_ANNOTATION: Final = "syncd.dev/list-hash"
 """The hash of the list as it stands, so that a hand that edits the list is noticed even between union and trim."""
 
+APPROVAL_ANNOTATION: Final = "syncd.dev/approve-prune"
+"""What a person allows although it is over the budget: the prunes of one commit, or those of one list of objects by its
+hash; both may be given, separated by a slash."""
+
 OWNER_ANNOTATION: Final = "kubectl.kubernetes.io/apply-owner"
 """On an applied object: the uid of its apply-config object."""
 APPLY_ID_LABEL: Final = "kubectl.kubernetes.io/apply-id"

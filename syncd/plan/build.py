@@ -23,12 +23,13 @@ def build(desired: DesiredSet, observed: Observation, policy: Policy) -> Plan:
     """Decide what happens to every object, desired or formerly applied."""
     wanted = {item.key for item in desired.objects}
     candidates = observed.inventory.keys - wanted - _meant_by(desired.unknown, observed.inventory.keys)
+    unclaimed = candidates - observed.claimed.keys()
     held = hold(
-        candidates,
+        unclaimed,
         len(observed.inventory.keys),
         rendered=len(desired.objects) + len(desired.unknown),
-        policy=policy.prune,
-        damage=observed.inventory.damage,
+        policy=policy,
+        observed=observed,
     )
     context = prune_context(wanted, observed, policy)
     members = {key for key in candidates if key.group_kind not in CONTAINERS}
@@ -40,7 +41,11 @@ def build(desired: DesiredSet, observed: Observation, policy: Policy) -> Plan:
         *member_prunes,
         *plan_prunes(candidates - members, observed, context, held=held),
     )
-    return Plan(tuple(sorted(actions, key=lambda action: action.key)), prune_held=held.message if held else "")
+    return Plan(
+        tuple(sorted(actions, key=lambda action: action.key)),
+        prune_held=held.message if held else "",
+        candidates=tuple(sorted(unclaimed)),
+    )
 
 
 def prune_context(wanted: Iterable[ObjectKey], observed: Observation, policy: Policy) -> PruneContext:
@@ -51,6 +56,9 @@ def prune_context(wanted: Iterable[ObjectKey], observed: Observation, policy: Po
         home=observed.inventory.namespace,
         desired_uids=frozenset(observed.live[key].uid for key in wanted if key in observed.live),
         contents=observed.contents,
+        users=observed.users,
+        claimed=observed.claimed,
+        claims_may_go=policy.prune.persistent_volume_claims == "Delete",
     )
     return occupy(context, wanted)
 

@@ -49,7 +49,7 @@ def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Acti
 def plan_existing(desired: Desired, live: JSONObject, observed: Observation, policy: Policy) -> Action:
     """Decide on a desired object from a fresh read of the live one."""
     manifest = desired.manifest
-    refusal = _refusal(manifest, live, policy)
+    refusal = _refusal(manifest, live, policy, listed=desired.key in observed.inventory.keys)
     if refusal:
         return refusal
     if "ignore" in (annotation(manifest.body, MUTATION), annotation(live, MUTATION)):
@@ -134,22 +134,25 @@ def _modified(body: JSONObject, policy: Policy) -> JSONObject:
     return policy.owner.mark(last_applied.stamp(body))
 
 
-def _refusal(manifest: Manifest, live: JSONObject, policy: Policy) -> Action | None:
+def _refusal(manifest: Manifest, live: JSONObject, policy: Policy, *, listed: bool) -> Action | None:
     """Why an existing object is not ours to change, if it is not."""
     if live["metadata"].get("deletionTimestamp"):
         message = "it is being deleted; it will be created again once it is gone"
         return _blocked(manifest, "Terminating", message, live)
     owner = policy.owner.judge(live)
-    if owner is Ownership.OTHER:
+    if owner is Ownership.OTHER and named_owner(live) not in policy.adopt.from_:
         message = (
             f"{manifest.origin}: {manifest.key.display()} belongs to {named_owner(live)}, so {policy.owner.sync} "
-            "leaves it alone; remove it from one of the two"
+            "leaves it alone; remove it from one of the two, or take it over with adopt.from"
         )
         return _blocked(manifest, "OwnedByOther", message, live)
     made_by = controller(live)
     if owner is Ownership.NOBODY and made_by:
         message = f"{manifest.origin}: {manifest.key.display()} is made and controlled by {made_by}"
         return _blocked(manifest, "ControlledByOther", message, live)
+    if owner is Ownership.NOBODY and not policy.adopt.unowned and not listed:
+        message = f"{manifest.origin}: {manifest.key.display()} exists already, and the Sync's adopt.unowned is false"
+        return _blocked(manifest, "NotAdopted", message, live)
     return None
 
 
@@ -170,7 +173,7 @@ def _same_manifest(live: JSONObject, modified: JSONObject, desired: Desired, set
 
 def _drift(live: JSONObject, changes: tuple[FieldChange, ...], owner: Ownership, *, listed: bool) -> Drift | None:
     """The drift in a difference from an unchanged manifest; None if the object was never ours."""
-    if owner is Ownership.FORMERLY_OURS:
+    if owner in (Ownership.FORMERLY_OURS, Ownership.OTHER):
         return None
     if owner is Ownership.NOBODY:
         return Drift(DriftReason.OWNER_LOST, changes) if listed else None
@@ -187,6 +190,8 @@ def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONOb
     if owner is Ownership.NOBODY:
         how = "was applied by kubectl" if original is not None else "was there already"
         return "Adopted", f"it {how} and had no owner"
+    if owner is Ownership.OTHER:
+        return "TakenOver", f"it was taken over from {named_owner(live)}"
     if owner is Ownership.FORMERLY_OURS:
         return "Reclaimed", "its apply-config object was made anew"
     return "Changed", "it was changed in Git"

@@ -11,8 +11,8 @@ from syncd.plan.guards import Keep, PruneContext, objection
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from syncd.plan.settings import Observation
-    from syncd.spec import Prune, PruneBudget
+    from syncd.plan.settings import Observation, Policy
+    from syncd.spec import PruneBudget
 
 _PERCENT_COUNTS_ABOVE = 10
 """Objects in the inventory from which on the budget's percentage means anything."""
@@ -75,7 +75,7 @@ def terminating(key: ObjectKey, live: JSONObject) -> Action:
 
 
 def hold(
-    candidates: Collection[ObjectKey], inventory_size: int, *, rendered: int, policy: Prune, damage: str
+    candidates: Collection[ObjectKey], inventory_size: int, *, rendered: int, policy: Policy, observed: Observation
 ) -> Hold | None:
     """Why nothing at all may be pruned in this reconcile; None if there is nothing against it.
 
@@ -84,17 +84,26 @@ def hold(
         inventory_size: How many objects the inventory lists.
         rendered: How many objects Git has.
         policy: The Sync's rules.
-        damage: Why the inventory cannot be trusted, or "".
+        observed: The cluster.
     """
     if not candidates:
         return None
-    if not policy.enabled:
+    if not policy.prune.enabled:
         return Hold(PRUNE_OFF, "the Sync's prune.enabled is false")
-    if damage:
-        return Hold("InventoryInDoubt", f"the apply-config object is in doubt: {damage}")
+    if doubt := _doubt(observed):
+        return doubt
+    if observed.inventory.approves(policy.commit, candidates):
+        return None
     if not rendered:
         return Hold("EmptyRender", "Git renders to nothing at all, which is more likely a mistake than a wish")
-    return _over_budget(len(candidates), inventory_size, policy.budget)
+    return _over_budget(len(candidates), inventory_size, policy.prune.budget)
+
+
+def _doubt(observed: Observation) -> Hold | None:
+    """What has to be cleared up, and cannot be approved."""
+    if observed.inventory.damage:
+        return Hold("InventoryInDoubt", f"the apply-config object is in doubt: {observed.inventory.damage}")
+    return Hold("HandOverUnclear", observed.claims_doubt) if observed.claims_doubt else None
 
 
 def allowance(budget: PruneBudget, inventory_size: int) -> int:
@@ -111,7 +120,7 @@ def _over_budget(count: int, inventory_size: int, budget: PruneBudget) -> Hold |
         limit = f"{budget.percent} percent of the inventory (prune.budget.percent)"
     else:
         return None
-    message = f"{count} of {inventory_size} objects would be pruned, more than the budget of {limit}"
+    message = f"{count} of {inventory_size} objects would be pruned, more than the budget of {limit}; see syncd approve"
     return Hold("BudgetExceeded", message)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from syncd.spec import Adopt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -59,6 +61,8 @@ class Policy:
         owner: Whose marks the objects carry.
         drift: What to do about drift, and which fields are not syncd's business.
         prune: Whether and how much to prune.
+        adopt: What that exists already may be made the Sync's own.
+        commit: What Git is at, for a prune that is approved for one commit only.
         schema_for: How the lists of a kind merge, by apiVersion and kind; None when nothing is known of it.
     """
 
@@ -66,6 +70,8 @@ class Policy:
     drift: DriftPolicy
     prune: Prune
     schema_for: Callable[[str, str], PatchSchema | None]
+    adopt: Adopt = field(default_factory=Adopt)
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,9 @@ class Observation:
         inventory: The apply-config object.
         settled: Objects that were found to need nothing.
         contents: For Namespaces and CustomResourceDefinitions that left Git: what they hold that is not this Sync's.
+        users: For the namespaces of ConfigMaps and Secrets that left Git: which are used there, and by what.
+        claimed: What other Syncs want, and which.
+        claims_doubt: Why that may not be all; "" if it is.
     """
 
     inventory: ApplyConfig
@@ -87,3 +96,6 @@ class Observation:
     gone: frozenset[GroupKind] = frozenset()
     settled: Mapping[ObjectKey, Settled] = field(default_factory=dict)
     contents: Mapping[ObjectKey, str] = field(default_factory=dict)
+    users: Mapping[str, Mapping[ObjectKey, str]] = field(default_factory=dict)
+    claimed: Mapping[ObjectKey, str] = field(default_factory=dict)
+    claims_doubt: str = ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
@@ -130,7 +131,9 @@ class Fuse:
 class Instance:
     """One life: a connection, a pool, a memory for each Sync. One request at a time, so that lives can be repeated."""
 
-    def __init__(self, kubeconfig: Path, git: Git, fuse: Fuse | None = None, *, width: int = 1) -> None:
+    def __init__(
+        self, kubeconfig: Path, git: Git, fuse: Fuse | None = None, *, width: int = 1, syncs: Iterable[Sync] = ()
+    ) -> None:
         self.cluster = Cluster.connect(kubeconfig, None, "syncd/test")
         self.fuse = fuse
         transport: Any = self.cluster.transport
@@ -141,7 +144,7 @@ class Instance:
         self.git = git
         self._pool = ThreadPoolExecutor(width, thread_name_prefix="syncd-request")
         sources: Any = git
-        self.reconciler = Reconciler(self.cluster, _as_sources(sources), self._pool)
+        self.reconciler = Reconciler(self.cluster, _as_sources(sources), self._pool, syncs)
         self.memories: dict[str, Memory] = {}
 
     def __enter__(self) -> Self:
@@ -158,10 +161,15 @@ class Instance:
         memory = self.memories.setdefault(wanted.id, Memory())
         return self.reconciler.reconcile(wanted, revision, memory, deadline)
 
+    def deadline(self) -> Deadline:
+        """One that begins now."""
+        return Deadline.after(TIME, self.fuse.blown if self.fuse else None)
+
     def settle(self, wanted: Sync, *, attempts: int = 200) -> Reconciliation:
         """Reconcile until there is nothing left to do or to wait for."""
         for _ in range(attempts):
             result = self.reconcile(wanted)
+            time.sleep(0.02)  # what controllers do has no event to wait for
             waiting = {"Terminating", "StillUsed"} & {outcome.action.reason for outcome in result.outcomes}
             if not (result.plan.changes_cluster or result.failures or waiting):
                 return result

@@ -47,7 +47,7 @@ def command(
     syncs = choose_syncs(config, names)
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        workplace(cluster, data_dir, stop) as place,
+        workplace(cluster, data_dir, stop, config) as place,
     ):
         results = [(sync, _plan(place, sync)) for sync in syncs]
     planned = [(sync, result) for sync, result in results if result]

@@ -49,7 +49,7 @@ def command(*, config: Path, names: tuple[str, ...], cluster: ClusterChoice, dat
     syncs = choose_syncs(config, names)
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        workplace(cluster, data_dir, stop) as place,
+        workplace(cluster, data_dir, stop, config) as place,
     ):
         results = [(sync, _reconcile(place, sync)) for sync in syncs]
         interrupted = stop.is_set()

@@ -8,13 +8,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncd.plan.guards import contents, controlled, ownership, protected, system, uids
+from syncd.plan.guards import (
+    contents,
+    controlled,
+    handover,
+    in_use,
+    ownership,
+    protected,
+    system,
+    uids,
+    volumes,
+)
 from syncd.plan.guards.verdict import Keep, PruneContext
 
 if TYPE_CHECKING:
     from syncd.model import JSONObject, ObjectKey
 
-GUARDS = (ownership.guard, controlled.guard, uids.guard, protected.guard, system.guard, contents.guard)
+GUARDS = (
+    ownership.guard,
+    controlled.guard,
+    uids.guard,
+    handover.guard,
+    protected.guard,
+    volumes.guard,
+    system.guard,
+    contents.guard,
+    in_use.guard,
+)
 """In the order in which their reasons matter to a reader: what is not ours comes before what is ours but protected."""
 
 __all__ = ["GUARDS", "Keep", "PruneContext", "objection"]

@@ -37,6 +37,10 @@ class PruneContext:
         used_kinds: Kinds of which there is such an object.
         contents: For a Namespace or CustomResourceDefinition that left Git: what it holds that is not this Sync's, in
             words; "" if it holds nothing of that sort. One that is not named here was not looked into.
+        users: By namespace, the ConfigMaps and Secrets that something there uses, and what does. A namespace that is
+            not named here was not looked into.
+        claimed: Objects that another Sync wants, and which.
+        claims_may_go: Whether PersistentVolumeClaims may be deleted.
     """
 
     owner: Owner
@@ -45,3 +49,6 @@ class PruneContext:
     occupied: frozenset[str] = frozenset()
     used_kinds: frozenset[GroupKind] = frozenset()
     contents: Mapping[ObjectKey, str] = field(default_factory=dict)
+    users: Mapping[str, Mapping[ObjectKey, str]] = field(default_factory=dict)
+    claimed: Mapping[ObjectKey, str] = field(default_factory=dict)
+    claims_may_go: bool = False

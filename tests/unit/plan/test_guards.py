@@ -1,22 +1,27 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.inventory import Owner, names
+from syncd.inventory import ApplyConfig, Owner, names
+from syncd.inventory.applyconfig import list_hash
 from syncd.model import ActionType, GroupKind, ObjectKey
 from syncd.plan.guards import PruneContext, objection
 from syncd.plan.prune import PRUNE_OFF, allowance, hold, judge
-from syncd.spec import Prune, PruneBudget
+from syncd.plan.settings import Observation, Policy
+from syncd.spec import DriftPolicy, Prune, PruneBudget
 
 OWNER = Owner("uid-1", "syncd/shop")
 KEY = ObjectKey("shop", "", "ConfigMap", "a")
 NAMESPACE = ObjectKey("", "", "Namespace", "shop")
 CRD = ObjectKey("", "apiextensions.k8s.io", "CustomResourceDefinition", "carts.shop.example")
-CONTEXT = PruneContext(OWNER, home="syncd", contents={NAMESPACE: "", CRD: ""})
+CLAIM = ObjectKey("shop", "", "PersistentVolumeClaim", "data")
+SECRET = ObjectKey("shop", "", "Secret", "a")
+CONTEXT = PruneContext(OWNER, home="syncd", contents={NAMESPACE: "", CRD: ""}, users={"shop": {}})
 
 
 def owned(key: ObjectKey = KEY, owner: str = "uid-1", **metadata: Any) -> dict[str, Any]:
@@ -106,6 +111,34 @@ def test_what_could_not_be_looked_into_is_kept(key: ObjectKey) -> None:
     assert reason(key, owned(key), PruneContext(OWNER, home="syncd")) == "ContentsUnknown"
 
 
+def test_a_claim_stays_with_its_data() -> None:
+    assert reason(CLAIM, owned(CLAIM)) == "HoldsData"
+
+
+def test_a_claim_may_go_where_the_sync_or_the_claim_says_so() -> None:
+    assert reason(CLAIM, owned(CLAIM), replace(CONTEXT, claims_may_go=True)) == ""
+    assert reason(CLAIM, owned(CLAIM, annotations={"syncd.dev/prune": "enabled"})) == ""
+
+
+@pytest.mark.parametrize("key", [KEY, SECRET])
+def test_what_a_pod_still_uses_stays_for_now(key: ObjectKey) -> None:
+    keep = objection(key, owned(key), replace(CONTEXT, users={"shop": {key: "Pod web-1"}}))
+    assert keep is not None
+    assert (keep.reason, keep.release) == ("StillUsed", False)
+    assert "Pod web-1" in keep.message
+
+
+@pytest.mark.parametrize("key", [KEY, SECRET])
+def test_what_may_be_used_for_all_that_is_known_stays(key: ObjectKey) -> None:
+    assert reason(key, owned(key), replace(CONTEXT, users={})) == "StillUsed"
+
+
+def test_what_another_sync_wants_is_handed_over() -> None:
+    keep = objection(KEY, owned(), replace(CONTEXT, claimed={KEY: "syncd/other"}))
+    assert keep is not None
+    assert (keep.reason, keep.release, keep.unmark) == ("HandedOver", True, True)
+
+
 def test_a_deletion_carries_uid_and_resource_version() -> None:
     action = judge(KEY, owned(), CONTEXT, held=None)
     assert action.type is ActionType.PRUNE
@@ -132,8 +165,18 @@ def keys(count: int) -> set[ObjectKey]:
     return {KEY._replace(name=str(number)) for number in range(count)}
 
 
-def held(candidates: int, inventory: int, *, rendered: int = 5, policy: Prune | None = None, damage: str = "") -> str:
-    found = hold(keys(candidates), inventory, rendered=rendered, policy=policy or Prune(), damage=damage)
+def held(
+    candidates: int,
+    inventory: int,
+    *,
+    rendered: int = 5,
+    policy: Prune | None = None,
+    damage: str = "",
+    approval: str = "",
+) -> str:
+    observed = Observation(ApplyConfig("syncd", "shop", damage=damage, approval=approval), {})
+    rules = Policy(OWNER, DriftPolicy(), policy or Prune(), lambda _version, _kind: None, commit="c0ffee1234")
+    found = hold(keys(candidates), inventory, rendered=rendered, policy=rules, observed=observed)
     return found.reason if found else ""
 
 
@@ -151,6 +194,21 @@ def test_doubt_in_the_inventory_holds() -> None:
 
 def test_an_empty_render_holds() -> None:
     assert held(1, 100, rendered=0) == "EmptyRender"
+
+
+@pytest.mark.parametrize("approval", ["c0ffee1234", "c0ffee1", f"0000000/{list_hash(keys(60))}"])
+def test_an_approval_counts_for_its_commit_or_its_objects(approval: str) -> None:
+    assert held(60, 100, approval=approval) == ""
+    assert held(60, 100, approval=approval, rendered=0) == ""
+
+
+@pytest.mark.parametrize("approval", ["", "c0", "decade1", f"decade1/{list_hash(keys(59))}"])
+def test_an_approval_counts_for_nothing_else(approval: str) -> None:
+    assert held(60, 100, approval=approval) == "BudgetExceeded"
+
+
+def test_doubt_cannot_be_approved() -> None:
+    assert held(60, 100, approval="c0ffee1234", damage="edited") == "InventoryInDoubt"
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,8 @@ def test_the_whole_plan_names_every_object_once_in_order() -> None:
     gone = ObjectKey("shop", "gone.example.com", "Thing", "x")
     live_old = OWNER.mark({"kind": "ConfigMap", "metadata": {"name": "old", "uid": "u-old", "resourceVersion": "2"}})
     inventory = ApplyConfig("syncd", "shop", "uid-1", "1", frozenset({KEY, old, gone}), finished=True)
-    observation = Observation(inventory, {KEY: Seen(applied()), old: Seen(live_old)}, gone=frozenset({gone.group_kind}))
+    live = {KEY: Seen(applied()), old: Seen(live_old)}
+    observation = Observation(inventory, live, gone=frozenset({gone.group_kind}), users={"shop": {}})
     plan = build(DesiredSet((DESIRED,), ()), observation, POLICY)
     assert [(action.key, action.type) for action in plan.actions] == [
         (old, ActionType.PRUNE),
