@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from syncd.cli.options import ClusterChoice
     from syncd.cluster.transport import Observation
+    from syncd.source.command import Observer as GitObserver
     from syncd.spec import Sync
 
 USER_AGENT = f"syncd/{syncd.__version__}"
@@ -60,9 +61,9 @@ def choose_syncs(config: Path, names: Sequence[str]) -> tuple[Sync, ...]:
     return tuple(sync for sync in syncs if not names or sync.id in names or sync.metadata.name in names)
 
 
-def open_sources(data_dir: Path, stop: threading.Event) -> Sources:
+def open_sources(data_dir: Path, stop: threading.Event, observer: GitObserver | None = None) -> Sources:
     """Make ready to read Git and to render."""
-    return Sources(Repositories(data_dir / "mirrors", stop=stop), Renderer(stop=stop))
+    return Sources(Repositories(data_dir / "mirrors", stop=stop, observer=observer), Renderer(stop=stop))
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Final
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Protocol
 
 # GitPython looks for git when it is imported, and raises ImportError without it; "quiet" leaves that to the first use,
 # where it becomes an error that a person can act on.
@@ -21,7 +23,7 @@ from syncd.source.processes import supervise
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 OUTPUT_LIMIT: Final = 512 << 20
@@ -71,6 +73,13 @@ class GitCommandFailedError(Exception):
         return (telling or lines or [f"git {self.arguments[0]} ended with status {self.status}"])[0][:400]
 
 
+class Observer(Protocol):
+    """Who is told of each conversation with a Git server; must return quickly and must not raise."""
+
+    def __call__(self, operation: str, seconds: float, *, failed: bool) -> None:
+        """Take note of one: the Git command, how long it took, and whether it came to nothing."""
+
+
 class GitRunner:
     """Runs Git commands.
 
@@ -80,10 +89,12 @@ class GitRunner:
     Args:
         home: A folder that belongs to syncd; it stands in for the user's home and holds the configuration.
         stop: Ends every command early once it is set.
+        observer: Is told of what talks to servers.
     """
 
-    def __init__(self, home: Path, stop: threading.Event | None = None) -> None:
+    def __init__(self, home: Path, stop: threading.Event | None = None, observer: Observer | None = None) -> None:
         self.home = home
+        self._observer = observer
         self._stop = stop
         self._config = home / "gitconfig"
         home.mkdir(parents=True, exist_ok=True)
@@ -129,6 +140,17 @@ class GitRunner:
         if completed.status != 0:
             raise GitCommandFailedError(arguments, completed.status, completed.stderr.decode(errors="replace"))
         return completed.stdout
+
+    @contextmanager
+    def conversation(self, operation: str) -> Iterator[None]:
+        """Tell the observer of what happens inside: one conversation with a server."""
+        begin, failed = time.monotonic(), True
+        try:
+            yield
+            failed = False
+        finally:
+            if self._observer is not None:
+                self._observer(operation, time.monotonic() - begin, failed=failed)
 
     def _environment(self, directory: Path) -> dict[str, str]:
         return {

@@ -216,7 +216,7 @@ class Mirror:
     def _talk(self, *arguments: str, deadline: float) -> bytes:
         """Run a command that talks to the server."""
         try:
-            with self._credentials() as variables:
+            with self._credentials() as variables, self._runner.conversation(arguments[0]):
                 return self._runner.run(
                     *arguments,
                     directory=self._directory,

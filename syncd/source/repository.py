@@ -20,6 +20,7 @@ from syncd.source.tree import Limits, Tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from syncd.source.command import Observer
     from syncd.spec import GitSource
 
 _UNUSED_SECONDS: Final = 7 * 24 * 3600.0
@@ -36,11 +37,19 @@ class Repositories:
         directory: Where the mirrors are kept; a cache, which may be deleted while nobody uses it.
         stop: Set on shutdown: everything in hand ends at once, with an error.
         limits: How much one Sync may read.
+        observer: Is told of each conversation with a Git server.
     """
 
-    def __init__(self, directory: Path, *, stop: threading.Event | None = None, limits: Limits = Limits()) -> None:  # noqa: B008 - Limits is immutable
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        stop: threading.Event | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - Limits is immutable
+        observer: Observer | None = None,
+    ) -> None:
         self._directory = directory
-        self._runner = GitRunner(directory, stop)
+        self._runner = GitRunner(directory, stop, observer)
         self._limits = limits
         remove_unused(directory, _UNUSED_SECONDS)
         self._lock = threading.Lock()

@@ -102,6 +102,23 @@ def test_a_poll_without_change_asks_the_server_once_and_fetches_nothing(
     assert [command for command in commands if command in ("ls-remote", "fetch")] == ["ls-remote"]
 
 
+def test_each_conversation_with_the_server_is_told(repo: GitRepo, tmp_path: Path, deadline: float) -> None:
+    told: list[tuple[str, bool]] = []
+
+    def observe(operation: str, seconds: float, *, failed: bool) -> None:
+        assert seconds > 0
+        told.append((operation, failed))
+
+    repositories = Repositories(tmp_path / "mirrors", observer=observe)
+    repo.commit({"a.yaml": "a: 1"})
+    repositories.resolve(repo.source(), ".", deadline=deadline)
+    assert told == [("ls-remote", False), ("fetch", False)]
+    shutil.rmtree(repo.bare)
+    with pytest.raises(RepositoryNotFoundError):
+        repositories.resolve(repo.source(), ".", deadline=deadline)
+    assert told[2:] == [("ls-remote", True)]
+
+
 def test_a_commit_that_is_there_is_resolved_without_the_server(
     repo: GitRepo, repositories: Repositories, deadline: float
 ) -> None:
