@@ -179,8 +179,9 @@ def _carry_out(work: Work, store: InventoryStore, prepared: _Prepared, watch: St
         pruned = _prune(work, prepared)
     outcomes = tuple(sorted((*applied, *pruned), key=lambda outcome: outcome.action.key))
     left = listing.remaining(keys, outcomes)
-    with watch.stage("apply"):
-        inventory = store.write(inventory, left, left - listing.unfinished(outcomes), deadline)
+    if not deadline.over:  # else the list stays too long, which is safe, and the next reconcile trims it
+        with watch.stage("apply"):
+            inventory = store.write(inventory, left, left - listing.unfinished(outcomes), deadline)
     return Reconciliation(
         work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), interrupted=deadline.over
     )
