@@ -128,10 +128,13 @@ class Telemetry:
             self._count_drift("syncd_sync_drift_corrected", status.id, record)
 
     def _count_action(self, sync_id: str, item: ObjectStatus) -> None:
+        failed = item.outcome is not OutcomeStatus.DONE
+        if not failed and not item.action.changes_cluster:
+            return  # most objects of most reconciles
         labels = (item.action.value, str(item.key.group_kind), item.reason)
-        if item.outcome is not OutcomeStatus.DONE:
+        if failed:
             self._failures.labels(*labels).inc()
-        elif item.action.changes_cluster:
+        else:
             self._actions.labels(*labels).inc()
             self._syncs.count(sync_id, "syncd_sync_actions", item.action.value)
 
