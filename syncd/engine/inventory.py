@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import AlreadyExistsError, ConflictError, NotFoundError
-from syncd.engine.kinds import require_kind
+from syncd.engine.kinds import modern, require_kind
 from syncd.inventory import ApplyConfig, names
-from syncd.inventory.applyconfig import list_hash
+from syncd.inventory.applyconfig import pages_named
+from syncd.inventory.keylist import list_hash
+from syncd.inventory.pages import document as page_document
 from syncd.model import ActionType, GroupKind, JSONObject, OutcomeStatus, Write, WriteMethod
 
 if TYPE_CHECKING:
@@ -38,7 +42,8 @@ class InventoryStore:
             found = self._cluster.client.get(resource, self._namespace, self._name, timeout=deadline.request)
         except NotFoundError:
             return ApplyConfig(self._namespace, self._name)
-        return ApplyConfig.read(found)
+        config = ApplyConfig.read(found, self._read_pages(found, deadline))
+        return replace(config, keys=modern(config.keys, self._cluster.discovery.resources()))
 
     def create(self, deadline: Deadline) -> ApplyConfig:
         """Make an empty one, so that there is an owner to write onto objects.
@@ -48,7 +53,7 @@ class InventoryStore:
         """
         empty = ApplyConfig(self._namespace, self._name)
         resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
-        document = empty.document(_NONE, _NONE)
+        document = empty.document(_NONE, _NONE, ())
         try:
             try:
                 made = self._cluster.client.create(resource, document, timeout=deadline.request)
@@ -72,9 +77,41 @@ class InventoryStore:
         if not current.needs_write(keys, final):
             return current
         resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
-        patch = Write(WriteMethod.JSON_MERGE_PATCH, current.document(keys, final))
+        pages = current.pages_of(keys)
+        for page in pages.keys() - set(current.pages):
+            self._write_page(page_document(page, pages[page], self._namespace, current.reference), deadline)
+        patch = Write(WriteMethod.JSON_MERGE_PATCH, current.document(keys, final, pages))
         written = self._cluster.client.patch(resource, self._namespace, self._name, patch, timeout=deadline.request)
-        return ApplyConfig.read(written)
+        for page in set(current.pages) - pages.keys():
+            self._delete_page(page.name, deadline)
+        found = {page.name: {"data": {"objects": text}} for page, text in pages.items()}
+        return ApplyConfig.read(written, found)
+
+    def _read_pages(self, document: JSONObject, deadline: Deadline) -> dict[str, JSONObject]:
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        found: dict[str, JSONObject] = {}
+        for page in pages_named(document):
+            with suppress(NotFoundError):
+                found[page.name] = self._cluster.client.get(
+                    resource, self._namespace, page.name, timeout=deadline.request
+                )
+        return found
+
+    def _write_page(self, document: JSONObject, deadline: Deadline) -> None:
+        """Make a page; one of that name is there already if an earlier attempt was killed, and is written over."""
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        try:
+            self._cluster.client.create(resource, document, timeout=deadline.request)
+        except AlreadyExistsError:
+            write = Write(WriteMethod.JSON_MERGE_PATCH, document)
+            name = document["metadata"]["name"]
+            self._cluster.client.patch(resource, self._namespace, name, write, timeout=deadline.request)
+
+    def _delete_page(self, name: str, deadline: Deadline) -> None:
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        with suppress(NotFoundError):
+            write = Write(WriteMethod.DELETE)
+            self._cluster.client.delete(resource, self._namespace, name, write, timeout=deadline.request)
 
     def approve(self, commit: str, candidates: Iterable[ObjectKey], deadline: Deadline) -> None:
         """Write that a person allows what one commit asks to prune, or just these objects if Git has moved on."""

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from syncd.model import GroupKind, SyncdError
 
 if TYPE_CHECKING:
-    from syncd.cluster import Discovery, Resource
+    from collections.abc import Iterable
+
+    from syncd.cluster import ApiResources, Discovery, Resource
+    from syncd.model import ObjectKey
 
 REFRESH_AFTER = 5.0
 """Seconds for which a discovery that does not list a kind is believed."""
@@ -24,6 +27,15 @@ def look_up(discovery: Discovery, api_version: str, kind: str) -> Resource | Non
     group, _, version = api_version.rpartition("/")
     found = discovery.resources().find_version(group, version, kind)
     return found or discovery.refresh(min_age=REFRESH_AFTER).find_version(group, version, kind)
+
+
+def modern(keys: Iterable[ObjectKey], resources: ApiResources) -> frozenset[ObjectKey]:
+    """The keys, those of a group that is no longer served under the group that the same objects went to."""
+    moved: dict[GroupKind, str] = {}
+    for kind in {key.group_kind for key in keys}:
+        if resources.find(kind) is None and (found := resources.find_moved(kind)) is not None:
+            moved[kind] = found.group
+    return frozenset(key._replace(group=moved.get(key.group_kind, key.group)) for key in keys)
 
 
 def require(discovery: Discovery, api_version: str, kind: str) -> Resource:

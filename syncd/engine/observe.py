@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from syncd.inventory import ApplyConfig, Owner
     from syncd.model import GroupKind, JSONObject, ObjectKey
     from syncd.plan.desired import DesiredSet
+    from syncd.plan.usage import User
 
 _MADE_BY_THE_CLUSTER = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 _COME_AND_GO = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease"})
@@ -55,6 +56,7 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
     claims.note(work.sync, frozenset(versions))
     left = inventory.keys - versions.keys()
     others = claims.of_others(work.sync, work.deadline) if left else Found({})
+    users = Users(cluster, work.deadline, {})
     return Observation(
         inventory,
         live,
@@ -62,13 +64,14 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
         frozenset(gone),
         work.memory.settled,
         held,
-        look_for_users(Users(cluster, work.deadline), left & live.keys()),
+        look_for_users(users, left & live.keys()),
+        users.controllers,
         others.claimed,
         others.doubt,
     )
 
 
-def look_for_users(users: Users, keys: Iterable[ObjectKey]) -> dict[str, Mapping[ObjectKey, str]]:
+def look_for_users(users: Users, keys: Iterable[ObjectKey]) -> dict[str, Mapping[ObjectKey, tuple[User, ...]]]:
     """Who uses the ConfigMaps and Secrets among these objects, by namespace."""
     namespaces = {key.namespace for key in keys if key.group_kind in USABLE}
     return {name: found for name in sorted(namespaces) if (found := users.of(name)) is not None}

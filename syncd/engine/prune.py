@@ -14,6 +14,8 @@ from syncd.plan.guards.contents import CONTAINERS
 from syncd.plan.prune import judge, terminating
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from syncd.cluster import Resource
     from syncd.engine.work import Work
     from syncd.plan.guards import PruneContext
@@ -24,12 +26,15 @@ _ATTEMPTS = 5
 class Pruner:
     """Carries out the prunes of one reconcile; used by many threads at once."""
 
-    def __init__(self, work: Work, context: PruneContext) -> None:
+    def __init__(self, work: Work, context: PruneContext, controllers: Mapping[str, str]) -> None:
         self._cluster = work.cluster
         self._propagation = work.sync.spec.prune.propagation_policy
         self._deadline = work.deadline
         self._context = context
-        self._users = Users(work.cluster, work.deadline)  # asked anew: what was applied meanwhile may use something
+        self._deleted: set[str] = set()
+        self._users = Users(
+            work.cluster, work.deadline, controllers
+        )  # asked anew: what was applied meanwhile may use something
 
     def carry_out(self, action: Action) -> Outcome:
         """Do one action; never raises for an expected failure.
@@ -65,7 +70,7 @@ class Pruner:
         if key.group_kind in CONTAINERS:
             held = contents(self._cluster, key, live, context.owner, self._deadline)
             context = replace(context, contents={} if held is None else {key: held})
-        context = replace(context, users=look_for_users(self._users, [key]))
+        context = replace(context, users=look_for_users(self._users, [key]), going=self._deleted)
         return judge(key, live, context, held=None)
 
     def _send(self, resource: Resource, action: Action, write: Write) -> Action:
@@ -77,6 +82,8 @@ class Pruner:
         answer = self._cluster.client.delete(
             resource, key.namespace, key.name, write, self._propagation, timeout=timeout
         )
+        if self._propagation != "Orphan":
+            self._deleted.add(write.uid)
         if answer.get("metadata", {}).get("deletionTimestamp"):
             self._cluster.live.record_write(answer)
             return terminating(key, answer)

@@ -218,7 +218,8 @@ def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
     wanted = [item.key for item in prepared.desired.objects]
     context = occupy(prune_context(wanted, prepared.observed, prepared.policy), (action.key for action in kept))
     graph = build_graph(actions, prepared.inventory.keys).reversed()
-    return (*_execute(work, actions, graph, Pruner(work, context).carry_out), *rest)
+    pruner = Pruner(work, context, prepared.observed.controllers)
+    return (*_execute(work, actions, graph, pruner.carry_out), *rest)
 
 
 def _execute(

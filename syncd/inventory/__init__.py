@@ -4,7 +4,7 @@ The object follows the prune design of kubectl (kubernetes/kubectl#572): a label
 the keys of everything that was applied, one label holds a hash, and every listed object points back with an annotation.
 """
 
-from syncd.inventory.applyconfig import ApplyConfig, InventoryTooLargeError
+from syncd.inventory.applyconfig import ApplyConfig
 from syncd.inventory.ownership import Owner, Ownership
 
-__all__ = ["ApplyConfig", "InventoryTooLargeError", "Owner", "Ownership"]
+__all__ = ["ApplyConfig", "Owner", "Ownership"]

@@ -7,15 +7,17 @@ the list as it stands; if it disagrees, somebody else has edited the list, and a
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from syncd.inventory import names
+from syncd.inventory.keylist import decode, encode, list_hash, readable
+from syncd.inventory.pages import Page, names_pages, spread
+from syncd.inventory.pages import read as read_pages
 from syncd.model import JSONObject, ObjectKey, SyncdError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 ANNOTATIONS_LIMIT = 262144
 """Bytes that Kubernetes allows for all keys and values of annotations of one object."""
@@ -23,14 +25,6 @@ _RESERVE = 4096
 """Bytes left to the other annotations of the apply-config object."""
 LIST_LIMIT = ANNOTATIONS_LIMIT - _RESERVE
 """Bytes that the list itself may take."""
-_HASH_LENGTH = 63
-"""A label's value has at most 63 characters; a SHA-256 in hex has 64."""
-
-
-class InventoryTooLargeError(SyncdError):
-    """The list does not fit into the apply-config object."""
-
-    reason = "InventoryTooLarge"
 
 
 class ForeignApplyConfigError(SyncdError):
@@ -45,25 +39,6 @@ _IN_DOUBT = "in-doubt"
 """Stands where the list's hash should, and matches none, until a person has looked and taken it away."""
 
 
-def encode(keys: Iterable[ObjectKey]) -> str:
-    """The list as text: one key a line, sorted, each line ended."""
-    return "".join(f"{key}\n" for key in sorted(keys))
-
-
-def decode(text: str) -> frozenset[ObjectKey]:
-    """Read the list; blank lines do not matter.
-
-    Raises:
-        ValueError: A line is no object key.
-    """
-    return frozenset(ObjectKey.parse(line) for line in text.split("\n") if line.strip())
-
-
-def list_hash(keys: Iterable[ObjectKey]) -> str:
-    """The hash of a list: of its content, not of how its text happened to be laid out."""
-    return hashlib.sha256(encode(keys).encode()).hexdigest()[:_HASH_LENGTH]
-
-
 @dataclass(frozen=True, slots=True)
 class ApplyConfig:
     """What the apply-config object on the server says.
@@ -76,6 +51,7 @@ class ApplyConfig:
         keys: The objects that were, or may have been, applied.
         finished: Whether the reconcile that wrote it came to its end; else a listed object may never have existed.
         damage: Why the list cannot be trusted; "" if it can. A damaged list prunes nothing.
+        pages: Where the list is, if it is too long for one annotation.
         approval: Which prune a person has approved, as written; "" if none.
     """
 
@@ -86,11 +62,16 @@ class ApplyConfig:
     keys: frozenset[ObjectKey] = frozenset()
     finished: bool = False
     damage: str = ""
+    pages: tuple[Page, ...] = ()
     approval: str = ""
 
     @classmethod
-    def read(cls, document: JSONObject) -> ApplyConfig:
+    def read(cls, document: JSONObject, pages: Mapping[str, JSONObject] | None = None) -> ApplyConfig:
         """Read and validate the object as the server has it; a list that cannot be trusted becomes ``damage``.
+
+        Args:
+            document: The apply-config object.
+            pages: Its pages by name, as far as they are there: those that :func:`pages_named` gives.
 
         Raises:
             ForeignApplyConfigError: It bears neither the label nor the list, so it is somebody else's.
@@ -107,39 +88,42 @@ class ApplyConfig:
                     f"{document.get('kind', 'object')} {bare.namespace}/{bare.name} is not an apply-config object; "
                     "rename it or the Sync"
                 )
-            return replace(bare, keys=_readable(text), damage=f"it lacks the label {names.APPLY_CFG_LABEL}=true")
+            return replace(bare, keys=readable(text), damage=f"it lacks the label {names.APPLY_CFG_LABEL}=true")
         if text is None:
             return replace(bare, damage=f"it lacks the annotation {names.OBJECTS_ANNOTATION}")
         try:
+            bare = replace(bare, pages=names_pages(annotations.get(names.PAGES_ANNOTATION, "")))
             keys = decode(text)
         except ValueError as error:
-            return replace(bare, keys=_readable(text), damage=f"its list is damaged: {error}")
+            return replace(bare, keys=readable(text), damage=f"its list is damaged: {error}")
+        paged, damage = read_pages(bare.pages, pages or {})
+        keys |= paged
         actual = list_hash(keys)
         promised = labels.get(names.APPLY_HASH_LABEL, actual)
         recorded = annotations.get(names.LIST_HASH_ANNOTATION, promised)
-        damage = "" if actual == recorded else "its list was changed by somebody else: the hash does not match"
-        return replace(bare, keys=keys, finished=actual == promised, damage=damage)
+        if not damage and actual != recorded:
+            damage = "its list was changed by somebody else: the hash does not match"
+        return replace(bare, keys=keys, finished=not damage and actual == promised, damage=damage)
 
-    def document(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> JSONObject:
+    def document(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey], pages: Iterable[Page]) -> JSONObject:
         """What to write: the list ``keys``, in a reconcile that will end with the list ``final``.
 
         It is a whole object to create, or a JSON merge patch on the condition of ``resource_version``. A damaged list
         may grow, since nothing may be created that is not listed, but what was in doubt stays in doubt until a person
         has looked.
 
-        Raises:
-            InventoryTooLargeError: The list does not fit.
+        Args:
+            keys: The list.
+            final: What it will come to.
+            pages: The pages that hold it: those of :meth:`pages_of`.
         """
-        text = encode(keys)
-        if len(text.encode()) > LIST_LIMIT:
-            raise InventoryTooLargeError(
-                f"the list of {len(keys)} objects takes {len(text.encode())} bytes, more than the "
-                f"{LIST_LIMIT} that fit into one apply-config object; split the Sync into several"
-            )
+        pages = tuple(pages)
         annotations: dict[str, str | None] = {
-            names.OBJECTS_ANNOTATION: text,
+            names.OBJECTS_ANNOTATION: "" if pages else encode(keys),
             names.LIST_HASH_ANNOTATION: _IN_DOUBT if self.damage else list_hash(keys),
         }
+        if pages or self.pages:
+            annotations[names.PAGES_ANNOTATION] = "".join(f"{page}\n" for page in sorted(pages)) or None
         if self.approval and not self.keys <= keys:
             annotations[names.APPROVAL_ANNOTATION] = None  # it has been made use of
         metadata: JSONObject = {
@@ -152,6 +136,15 @@ class ApplyConfig:
             metadata["resourceVersion"] = self.resource_version
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
+    def pages_of(self, keys: frozenset[ObjectKey]) -> dict[Page, str]:
+        """The pages that a list needs, each with its text; none if it fits into the apply-config object itself."""
+        return {} if sum(len(str(key).encode()) + 1 for key in keys) <= LIST_LIMIT else spread(keys, self.name)
+
+    @property
+    def reference(self) -> JSONObject:
+        """The reference by which pages go with the apply-config object."""
+        return {"apiVersion": "v1", "kind": "ConfigMap", "name": self.name, "uid": self.uid}
+
     def approves(self, commit: str, candidates: Collection[ObjectKey]) -> bool:
         """Whether a person has approved that these objects are pruned, or all that this commit asks to prune."""
         approved = [part for part in self.approval.strip().split("/") if len(part) >= _SHORTEST_APPROVAL]
@@ -162,12 +155,10 @@ class ApplyConfig:
         return not self.uid or keys != self.keys or self.finished != (keys == final)
 
 
-def _readable(text: str) -> frozenset[ObjectKey]:
-    """The lines that can still be read: they protect objects from being taken for foreign, and prune nothing."""
-    keys = set()
-    for line in text.split("\n"):
-        try:
-            keys.add(ObjectKey.parse(line))
-        except ValueError:
-            continue
-    return frozenset(keys)
+def pages_named(document: JSONObject) -> tuple[Page, ...]:
+    """The pages that an apply-config object names; none if it makes no sense, which :meth:`ApplyConfig.read` tells."""
+    annotations = document["metadata"].get("annotations") or {}
+    try:
+        return names_pages(annotations.get(names.PAGES_ANNOTATION, ""))
+    except ValueError:
+        return ()

@@ -11,6 +11,10 @@ OBJECTS_ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-objects"
 LIST_HASH_ANNOTATION: Final = "syncd.dev/list-hash"
 """The hash of the list as it stands, so that a hand that edits the list is noticed even between union and trim."""
 
+PAGES_ANNOTATION: Final = "syncd.dev/pages"
+"""Where a list goes that is too long for one annotation: one ``name count hash`` of a page a line."""
+PAGE_LABEL: Final = "syncd.dev/page-of"
+"""On a page: the uid of its apply-config object."""
 APPROVAL_ANNOTATION: Final = "syncd.dev/approve-prune"
 """What a person allows although it is over the budget: the prunes of one commit, or those of one list of objects by its
 hash; both may be given, separated by a slash."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from syncd.model import ActionType, ObjectKey, Plan
 from syncd.plan.guards import PruneContext
 from syncd.plan.guards.contents import CONTAINERS
+from syncd.plan.guards.in_use import USABLE
 from syncd.plan.objects import plan_object
 from syncd.plan.prune import hold, plan_prunes
 
@@ -32,20 +33,31 @@ def build(desired: DesiredSet, observed: Observation, policy: Policy) -> Plan:
         observed=observed,
     )
     context = prune_context(wanted, observed, policy)
-    members = {key for key in candidates if key.group_kind not in CONTAINERS}
-    member_prunes = plan_prunes(members, observed, context, held=held)
-    context = occupy(context, (action.key for action in member_prunes if action.type is ActionType.KEEP))
+    prunes: list[Action] = []
+    for stage in _stages(candidates):
+        found = plan_prunes(stage, observed, context, held=held)
+        context = occupy(context, (action.key for action in found if action.type is ActionType.KEEP))
+        going = (action.live["metadata"]["uid"] for action in found if action.type is ActionType.PRUNE and action.live)
+        context = replace(context, going=frozenset((*context.going, *going)))
+        prunes.extend(found)
     actions = (
         *(plan_object(item, observed, policy) for item in desired.objects),
         *desired.unknown,
-        *member_prunes,
-        *plan_prunes(candidates - members, observed, context, held=held),
+        *prunes,
     )
     return Plan(
         tuple(sorted(actions, key=lambda action: action.key)),
         prune_held=held.message if held else "",
         candidates=tuple(sorted(unclaimed)),
     )
+
+
+def _stages(candidates: Iterable[ObjectKey]) -> tuple[list[ObjectKey], ...]:
+    """What left Git, in the order of deciding: what may use others, what is used, what holds the rest."""
+    stages: tuple[list[ObjectKey], ...] = ([], [], [])
+    for key in candidates:
+        stages[2 if key.group_kind in CONTAINERS else key.group_kind in USABLE].append(key)
+    return stages
 
 
 def prune_context(wanted: Iterable[ObjectKey], observed: Observation, policy: Policy) -> PruneContext:

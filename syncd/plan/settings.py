@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from syncd.inventory import ApplyConfig, Owner
     from syncd.merge.schema import PatchSchema
     from syncd.model import GroupKind, JSONObject, Manifest, ObjectKey
+    from syncd.plan.usage import User
     from syncd.spec import DriftPolicy, Prune
 
 
@@ -86,6 +87,7 @@ class Observation:
         settled: Objects that were found to need nothing.
         contents: For Namespaces and CustomResourceDefinitions that left Git: what they hold that is not this Sync's.
         users: For the namespaces of ConfigMaps and Secrets that left Git: which are used there, and by what.
+        controllers: Who controls whom there, by uid.
         claimed: What other Syncs want, and which.
         claims_doubt: Why that may not be all; "" if it is.
     """
@@ -96,6 +98,7 @@ class Observation:
     gone: frozenset[GroupKind] = frozenset()
     settled: Mapping[ObjectKey, Settled] = field(default_factory=dict)
     contents: Mapping[ObjectKey, str] = field(default_factory=dict)
-    users: Mapping[str, Mapping[ObjectKey, str]] = field(default_factory=dict)
+    users: Mapping[str, Mapping[ObjectKey, tuple[User, ...]]] = field(default_factory=dict)
+    controllers: Mapping[str, str] = field(default_factory=dict)
     claimed: Mapping[ObjectKey, str] = field(default_factory=dict)
     claims_doubt: str = ""

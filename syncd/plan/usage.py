@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.plan.references import references
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from syncd.model import JSONObject, ObjectKey
 
@@ -18,24 +18,50 @@ A DaemonSet's Pods are made from its newest revision only, so of its older ones 
 """
 
 
-def users(objects: Iterable[JSONObject], namespace: str) -> dict[ObjectKey, str]:
-    """What these objects of one namespace name, each with one that does.
+class User(NamedTuple):
+    """Something that uses an object."""
+
+    name: str
+    """Kind and name."""
+    root: str
+    """The uid of the outermost controller that made it, as far as that is known; its own if nobody did."""
+
+
+def users(
+    objects: Iterable[JSONObject], namespace: str, controllers: dict[str, str]
+) -> dict[ObjectKey, tuple[User, ...]]:
+    """What these objects of one namespace name, each with those that do.
 
     Args:
         objects: All of the kinds above.
         namespace: Where they are.
+        controllers: Who controls whom, by uid, as known from earlier looks: a ReplicaSet may go before its Pods. What
+            these objects say is added.
     """
     objects = tuple(objects)
     statuses = [item.get("status") or {} for item in objects if item["kind"] == "StatefulSet"]
     in_rollout = {status.get(name) for status in statuses for name in ("currentRevision", "updateRevision")}
-    found: dict[ObjectKey, str] = {}
+    found: dict[ObjectKey, tuple[User, ...]] = {}
+    controllers.update((item["metadata"]["uid"], uid) for item in objects if (uid := _controller(item)))
     for item in objects:
         if _makes_or_is_a_pod(item, in_rollout):
             document = {**item["data"], "kind": "StatefulSet"} if item["kind"] == "ControllerRevision" else item
-            who = f"{item['kind']} {item['metadata']['name']}"
+            user = User(f"{item['kind']} {item['metadata']['name']}", _root(item["metadata"]["uid"], controllers))
             for key in references(document, namespace):
-                found.setdefault(key, who)
+                found[key] = (*found.get(key, ()), user)
     return found
+
+
+def _controller(item: JSONObject) -> str:
+    owners = item["metadata"].get("ownerReferences") or ()
+    return next((str(owner.get("uid", "")) for owner in owners if owner.get("controller")), "")
+
+
+def _root(uid: str, controllers: Mapping[str, str]) -> str:
+    seen = {uid}
+    while (above := controllers.get(uid, "")) and above not in seen:
+        seen.add(uid := above)
+    return uid
 
 
 def _makes_or_is_a_pod(item: JSONObject, in_rollout: set[str | None]) -> bool:

@@ -19,11 +19,11 @@ STILL_USED: Final = "StillUsed"
 
 
 def guard(key: ObjectKey, _live: JSONObject, context: PruneContext) -> Keep | None:
-    """Keep, for now, what a Pod or a revision that may still make Pods names."""
+    """Keep, for now, what a Pod or a revision that may still make Pods names, unless these go as well."""
     if key.group_kind not in USABLE:
         return None
     users = context.users.get(key.namespace)
     if users is None:
         return Keep(STILL_USED, "whether Pods still use it could not be found out; it goes once none does")
-    user = users.get(key)
-    return Keep(STILL_USED, f"{user} still uses it; it goes once nothing does") if user else None
+    user = next((user for user in users.get(key, ()) if user.root not in context.going), None)
+    return Keep(STILL_USED, f"{user.name} still uses it; it goes once nothing does") if user else None

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from syncd.inventory import Owner
     from syncd.model import GroupKind, ObjectKey
+    from syncd.plan.usage import User
 
 
 class Keep(NamedTuple):
@@ -39,6 +40,7 @@ class PruneContext:
             words; "" if it holds nothing of that sort. One that is not named here was not looked into.
         users: By namespace, the ConfigMaps and Secrets that something there uses, and what does. A namespace that is
             not named here was not looked into.
+        going: The uids of objects that are deleted in the same reconcile, and what they control with them.
         claimed: Objects that another Sync wants, and which.
         claims_may_go: Whether PersistentVolumeClaims may be deleted.
     """
@@ -49,6 +51,7 @@ class PruneContext:
     occupied: frozenset[str] = frozenset()
     used_kinds: frozenset[GroupKind] = frozenset()
     contents: Mapping[ObjectKey, str] = field(default_factory=dict)
-    users: Mapping[str, Mapping[ObjectKey, str]] = field(default_factory=dict)
+    users: Mapping[str, Mapping[ObjectKey, tuple[User, ...]]] = field(default_factory=dict)
+    going: Collection[str] = frozenset()
     claimed: Mapping[ObjectKey, str] = field(default_factory=dict)
     claims_may_go: bool = False

@@ -132,9 +132,13 @@ def test_a_first_reconcile_that_is_killed_ends_as_if_it_had_not_been(
 
 
 @ANSWERED
+@pytest.mark.parametrize("paged", [False, True], ids=["", "paged"])
 def test_a_reconcile_that_is_killed_ends_as_if_it_had_not_been(
-    open_site: Callable[[], Site], *, answered: bool
+    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, *, answered: bool, paged: bool
 ) -> None:
+    if paged:
+        monkeypatch.setattr("syncd.inventory.applyconfig.LIST_LIMIT", 10)
+        monkeypatch.setattr("syncd.inventory.pages.PAGE_TARGET", 50)
     for number, (site, expected) in enumerate(lives(open_site, BEFORE), 1):
         killed = kill(site, number, answered=answered)
         assert recover(site) == expected, f"killed at request {number}"

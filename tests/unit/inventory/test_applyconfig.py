@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.inventory import ApplyConfig, InventoryTooLargeError, names
-from syncd.inventory.applyconfig import ForeignApplyConfigError, decode, encode, list_hash
+from syncd.inventory import ApplyConfig, names
+from syncd.inventory.applyconfig import ForeignApplyConfigError, pages_named
+from syncd.inventory.keylist import decode, encode, list_hash
+from syncd.inventory.pages import document as page_document
 from syncd.model import ObjectKey
 
 _PART = st.text(st.characters(exclude_characters=":\n", codec="utf-8"), max_size=8)
@@ -23,7 +25,7 @@ ROLE = ObjectKey("", "rbac.authorization.k8s.io", "ClusterRole", "system:shop:re
 
 def stored(config: ApplyConfig, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> dict[str, Any]:
     """The object as a server would have it after the write."""
-    document = config.document(keys, final)
+    document = config.document(keys, final, ())
     metadata = {**document["metadata"], "uid": "u1", "resourceVersion": "7"}
     return {**document, "metadata": metadata}
 
@@ -124,14 +126,65 @@ def test_nothing_is_written_when_the_server_says_it_already() -> None:
     assert config.needs_write(frozenset({WEB}), frozenset())
 
 
-def test_a_list_that_does_not_fit_is_refused_with_its_size() -> None:
-    keys = frozenset(ObjectKey("namespace", "apps", "Deployment", f"name-{number:040}") for number in range(4000))
-    with pytest.raises(InventoryTooLargeError, match="4000 objects"):
-        ApplyConfig("syncd", "shop").document(keys, keys)
+MANY = frozenset(ObjectKey("namespace", "apps", "Deployment", f"name-{number:040}") for number in range(25_000))
+
+
+def paged(keys: frozenset[ObjectKey]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A long list as a server would have it: the first page, and the others by name."""
+    config = ApplyConfig("syncd", "shop", uid="u1")
+    pages = config.pages_of(keys)
+    first = config.document(keys, keys, pages)
+    first["metadata"] = {**first["metadata"], "uid": "u1", "resourceVersion": "7"}
+    others = {page.name: page_document(page, text, "syncd", config.reference) for page, text in pages.items()}
+    return first, others
+
+
+def test_a_short_list_has_no_pages() -> None:
+    assert not ApplyConfig("syncd", "shop").pages_of(frozenset({WEB}))
+
+
+def test_a_long_list_survives_writing_and_reading() -> None:
+    first, others = paged(MANY)
+    config = ApplyConfig.read(first, others)
+    assert config.keys == MANY
+    assert config.finished
+    assert not config.damage
+    assert {page.name for page in pages_named(first)} == others.keys()
+    assert all(len(page["data"]["objects"]) < 1 << 20 for page in others.values())
+
+
+def test_one_change_of_a_long_list_makes_one_page_anew() -> None:
+    _, before = paged(MANY)
+    _, after = paged(MANY | {WEB})
+    assert len(before.keys() - after.keys()) == 1
+    assert len(after.keys() - before.keys()) == 1
+
+
+def test_a_page_that_is_missing_puts_the_list_in_doubt() -> None:
+    first, others = paged(MANY)
+    del others[min(others)]
+    config = ApplyConfig.read(first, others)
+    assert "missing" in config.damage
+    assert config.keys
+    assert not config.finished
+
+
+@pytest.mark.parametrize("edit", ["", "namespace:apps:Deployment:other\n", "no key at all\n"])
+def test_a_page_that_somebody_edited_puts_the_list_in_doubt(edit: str) -> None:
+    first, others = paged(MANY)
+    others[min(others)]["data"]["objects"] = edit
+    assert "changed by somebody else" in ApplyConfig.read(first, others).damage
+
+
+@pytest.mark.parametrize("edit", ["", "nonsense", "a b c\n"])
+def test_an_edited_list_of_pages_puts_the_list_in_doubt(edit: str) -> None:
+    first, others = paged(MANY)
+    first["metadata"]["annotations"][names.PAGES_ANNOTATION] = edit
+    assert ApplyConfig.read(first, others).damage
 
 
 def test_the_write_is_conditional_once_the_object_is_there() -> None:
     fresh = ApplyConfig("syncd", "shop")
     known = ApplyConfig("syncd", "shop", uid="u1", resource_version="42")
-    assert "resourceVersion" not in fresh.document(frozenset(), frozenset())["metadata"]
-    assert known.document(frozenset(), frozenset())["metadata"]["resourceVersion"] == "42"
+    assert "resourceVersion" not in fresh.document(frozenset(), frozenset(), ())["metadata"]
+    assert known.document(frozenset(), frozenset(), ())["metadata"]["resourceVersion"] == "42"

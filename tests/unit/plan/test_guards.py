@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.inventory import ApplyConfig, Owner, names
-from syncd.inventory.applyconfig import list_hash
+from syncd.inventory.keylist import list_hash
 from syncd.model import ActionType, GroupKind, ObjectKey
 from syncd.plan.guards import PruneContext, objection
 from syncd.plan.prune import PRUNE_OFF, allowance, hold, judge
 from syncd.plan.settings import Observation, Policy
+from syncd.plan.usage import User
 from syncd.spec import DriftPolicy, Prune, PruneBudget
 
 OWNER = Owner("uid-1", "syncd/shop")
@@ -122,10 +123,16 @@ def test_a_claim_may_go_where_the_sync_or_the_claim_says_so() -> None:
 
 @pytest.mark.parametrize("key", [KEY, SECRET])
 def test_what_a_pod_still_uses_stays_for_now(key: ObjectKey) -> None:
-    keep = objection(key, owned(key), replace(CONTEXT, users={"shop": {key: "Pod web-1"}}))
+    keep = objection(key, owned(key), replace(CONTEXT, users={"shop": {key: (User("Pod web-1", "root-1"),)}}))
     assert keep is not None
     assert (keep.reason, keep.release) == ("StillUsed", False)
     assert "Pod web-1" in keep.message
+
+
+def test_what_only_something_uses_that_goes_as_well_may_go() -> None:
+    users = {"shop": {KEY: (User("Pod web-1", "root-1"), User("Pod web-2", "root-2"))}}
+    assert reason(KEY, owned(), replace(CONTEXT, users=users, going={"root-1"})) == "StillUsed"
+    assert reason(KEY, owned(), replace(CONTEXT, users=users, going={"root-1", "root-2"})) == ""
 
 
 @pytest.mark.parametrize("key", [KEY, SECRET])

@@ -15,11 +15,12 @@ VALUE = {"valueFrom": {"configMapKeyRef": {"name": "settings"}}}
 
 
 def thing(kind: str, **fields: Any) -> dict[str, Any]:
-    return {"kind": kind, "metadata": {"name": "web-1", **fields.pop("metadata", {})}, **fields}
+    return {"kind": kind, "metadata": {"name": "web-1", "uid": kind, **fields.pop("metadata", {})}, **fields}
 
 
 def user(*objects: dict[str, Any]) -> str:
-    return users(objects, "shop").get(SETTINGS, "")
+    found = users(objects, "shop", {}).get(SETTINGS, ())
+    return found[0].name if found else ""
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,11 @@ def test_a_stateful_sets_revision_counts_while_its_pods_may_be_made_again() -> N
     assert user(revision) == ""
     assert user(revision, thing("StatefulSet", status={"currentRevision": "web-1", "updateRevision": "web-2"}))
     assert user(revision, thing("StatefulSet", status={"currentRevision": "web-2", "updateRevision": "web-2"})) == ""
+
+
+def test_a_pod_leads_to_what_made_its_replica_set_even_when_that_has_gone() -> None:
+    replica_set = thing("ReplicaSet", metadata={"ownerReferences": [{"uid": "web", "controller": True}]})
+    pod = thing("Pod", spec=POD_SPEC, metadata={"ownerReferences": [{"uid": "ReplicaSet", "controller": True}]})
+    controllers: dict[str, str] = {}
+    users([replica_set], "shop", controllers)
+    assert [user.root for user in users([pod], "shop", controllers)[SETTINGS]] == ["web"]
