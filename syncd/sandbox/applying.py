@@ -42,9 +42,11 @@ def apply(
     if said != (kind.api_version, kind.kind):
         raise errors.wrong_apply_type(*said)
     context.pipeline.check_sparse(kind, applied, options)
-    applied = metadata.placed(kind, _named(applied, place.name), place.namespace, place.name)
     with context.storage.lock:
         stored = context.storage.get(kind.stored_in, place.namespace, place.name)
+        if stored is not None:  # a new object must say its name itself
+            applied = _named(applied, place.name)
+        applied = metadata.placed(kind, applied, place.namespace, place.name)
         if stored is None:
             return Written(_create(context, kind, applied, options, force=force), created=True)
         old = store.served(kind, stored)
@@ -72,6 +74,7 @@ def _create(
         why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
         raise errors.conflict(kind.group_resource, meta["name"], why)
     writing.check_namespace(context, kind, meta.get("namespace", ""), meta["name"])
+    writing.check_definition(context, kind, meta["name"])
     new = context.pipeline.apply(kind, None, applied, options, context.clock(), force=force)
     new, _ = context.pipeline.decode(kind, new, options)
     new = metadata.for_create(kind, new, uid=context.new_uid(), now=rfc3339(context.clock()))
@@ -80,7 +83,7 @@ def _create(
 
 
 def _named(applied: JSONObject, name: str) -> JSONObject:
-    """A configuration may leave its name to the path."""
+    """A configuration for an object that is there may leave its name to the path."""
     meta = applied.get("metadata") or {}
     return applied if meta.get("name") else applied | {"metadata": meta | {"name": name}}
 

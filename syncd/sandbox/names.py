@@ -41,7 +41,9 @@ def subdomain(text: str) -> list[str]:
 def label(text: str) -> list[str]:
     """A name without dots: that of a namespace, a container, a Service."""
     wrong = _too_long(text, 63, "characters")
-    if not _matches(_LABEL_PATTERN, text):
+    if "." in text and _matches(_SUBDOMAIN_PATTERN, text):
+        wrong.append("must not contain dots")
+    elif not _matches(_LABEL_PATTERN, text):
         wrong.append(
             f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
             f"{_ALPHANUMERIC_ENDS} (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL_PATTERN}')"

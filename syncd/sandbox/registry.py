@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from syncd.sandbox.kinds import BUILT_IN, ServedKind
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from syncd.sandbox.kinds import GroupResource
+
+_KUBERNETES_VERSION = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
+_STAGES = (None, "beta", "alpha")
 
 
 class Registry:
@@ -79,4 +83,17 @@ class Registry:
         groups: dict[str, dict[str, list[ServedKind]]] = {}
         for kind in self:
             groups.setdefault(kind.group, {}).setdefault(kind.version, []).append(kind)
-        return groups
+        custom = {kind.group for kinds in self._custom.values() for kind in kinds}
+        return {
+            group: dict(sorted(versions.items(), key=_by_priority)) if group in custom else versions
+            for group, versions in groups.items()
+        }
+
+
+def _by_priority(entry: tuple[str, object]) -> tuple[int, int, int, str]:
+    """Versions of custom kinds: stable before beta before alpha, newer before older, then all other names."""
+    found = _KUBERNETES_VERSION.fullmatch(entry[0])
+    if found is None:
+        return len(_STAGES), 0, 0, entry[0]
+    major, stage, minor = found.groups()
+    return _STAGES.index(stage), -int(major), -int(minor or 0), ""

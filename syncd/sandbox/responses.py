@@ -38,7 +38,7 @@ def encoded(body: bytes, status: int = 200, form: Form = Form(), warnings: Seque
     """An encoded JSON object."""
     headers = tuple((b"warning", warning.encode("latin-1", "replace")) for warning in warnings)
     if form.media_type == YAML:
-        body = yaml.safe_dump(orjson.loads(body), sort_keys=False).encode()
+        body = yaml.safe_dump(orjson.loads(body), sort_keys=True).encode()
     return Response(status, body, form.media_type, headers)
 
 

@@ -65,6 +65,8 @@ def _inner(schema: JSONObject, name: str) -> tuple[bool, JSONObject | None]:
 def default(schema: JSONObject, value: JSONValue) -> Any:
     """A value with the defaults of its schema: where a field is absent, or null and not nullable.
 
+    Such a null goes where there is no default.
+
     Parts that get no default are shared with ``value``.
     """
     if isinstance(value, list):
@@ -77,8 +79,9 @@ def default(schema: JSONObject, value: JSONValue) -> Any:
     out = dict(value)
     for name, inner in properties.items():
         found = out.get(name, ABSENT)
-        if found is ABSENT or (found is None and not inner.get("nullable") and "default" in inner):
+        if found is ABSENT or (found is None and not inner.get("nullable")):
             if "default" not in inner:
+                out.pop(name, None)
                 continue
             found = _fresh(inner["default"])
         out[name] = default(inner, found)

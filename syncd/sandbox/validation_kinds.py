@@ -18,6 +18,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _STRATEGIES = ("Recreate", "RollingUpdate")
 _SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
+_POLICY_TYPES = ("Ingress", "Egress")
 _MAX_CRON_JOB_NAME = 52
 _CRON_FIELDS = 5
 
@@ -258,6 +259,12 @@ def _backend(backend: JSONObject, path: str) -> Iterator[Cause]:
         yield causes.invalid(path, "", "resource or service backend is required")
 
 
+def _network_policy(obj: JSONObject) -> Iterator[Cause]:
+    for index, kind in enumerate(obj["spec"].get("policyTypes") or ()):
+        if kind not in _POLICY_TYPES:
+            yield causes.not_supported(f"spec.policyTypes[{index}]", kind, _POLICY_TYPES)
+
+
 def _autoscaler(obj: JSONObject) -> Iterator[Cause]:
     spec = obj["spec"]
     least, most = spec.get("minReplicas"), spec.get("maxReplicas", 0)
@@ -313,6 +320,7 @@ RULES: dict[tuple[str, str], Callable[[JSONObject], Iterator[Cause]]] = {
     ("batch", "CronJob"): _cron_job,
     ("batch", "Job"): _job,
     ("networking.k8s.io", "Ingress"): _ingress,
+    ("networking.k8s.io", "NetworkPolicy"): _network_policy,
     ("policy", "PodDisruptionBudget"): _budget,
     (_RBAC, "ClusterRole"): _role,
     (_RBAC, "ClusterRoleBinding"): _binding,

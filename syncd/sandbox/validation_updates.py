@@ -23,7 +23,7 @@ _STATEFUL_SET_MAY = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-_JOB_MAY_NOT = ("selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy")
+_JOB_MAY_NOT = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy")
 _POD_MAY = (
     "`spec.containers[*].image`",
     "`spec.initContainers[*].image`",
@@ -58,6 +58,7 @@ def _job(new: JSONObject, old: JSONObject) -> Iterator[Cause]:
     if new["spec"].get("completionMode") != "Indexed":
         yield from _immutable(new["spec"], old["spec"], "spec", "completions")
     yield from _immutable(new["spec"], old["spec"], "spec", *_JOB_MAY_NOT)
+    yield from _immutable(new["spec"]["template"], old["spec"]["template"], "spec.template", "metadata", "spec")
 
 
 def _service(new: JSONObject, old: JSONObject) -> Iterator[Cause]:

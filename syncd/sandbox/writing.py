@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from syncd.sandbox import conversion, errors, metadata, store
+from syncd.sandbox import conversion, crd, errors, metadata, store
 from syncd.sandbox.conversion import DEFINITIONS, NAMESPACES
 from syncd.sandbox.kinds import Cause, GroupResource
 from syncd.sandbox.pipeline import WriteOptions, rfc3339
@@ -36,7 +36,9 @@ def create(context: Context, kind: ServedKind, namespace: str, obj: JSONObject, 
     obj = metadata.placed(kind, check_type(context, kind, obj), namespace)
     decoded, warnings = context.pipeline.decode(kind, obj, options)
     with context.storage.lock:
-        check_namespace(context, kind, namespace, decoded["metadata"].get("name", ""))
+        name = decoded["metadata"].get("name", "")
+        check_namespace(context, kind, namespace, name)
+        check_definition(context, kind, name)
         now = context.clock()
         new = metadata.for_create(kind, decoded, uid=context.new_uid(), now=rfc3339(now))
         new = context.pipeline.default(kind, new)
@@ -144,6 +146,20 @@ def replace(context: Context, place: Place, obj: JSONObject, options: WriteOptio
                 context, kind, place.namespace, metadata.placed(kind, obj, place.namespace, place.name), options
             )
         return update(context, place, lambda _: obj, options)
+
+
+def check_definition(context: Context, kind: ServedKind, name: str) -> None:
+    """Refuse new objects whose definition goes away.
+
+    Raises:
+        StatusError: 403.
+    """
+    if not kind.custom:
+        return
+    definition = context.storage.get(DEFINITIONS, "", str(kind.group_resource))
+    if definition is not None and crd.is_true(definition.object, "Terminating"):
+        why = "create not allowed while custom resource definition is terminating"
+        raise errors.forbidden(kind.group_resource, name, why)
 
 
 def update(
