@@ -41,6 +41,7 @@ class ControlPlane:
         folder: Everything that it reads and writes is in here.
         binaries: The programs.
         server: URL of the API server.
+        etcd: URL of etcd, which has its JSON gateway there.
         kubeconfig: Path of the administrator's kubeconfig.
         token: The administrator's token.
         authority: Path of the certificate authority.
@@ -51,6 +52,7 @@ class ControlPlane:
         self.binaries = binaries
         self._layout = flags.Layout(folder, free_port(), free_port(), "kube-controller-manager" in parts)
         self.server = self._layout.server
+        self.etcd = self._layout.etcd
         self.kubeconfig = self._layout.kubeconfig
         self.authority = self._layout.authority
         self._closing = contextlib.ExitStack()

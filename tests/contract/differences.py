@@ -1,0 +1,60 @@
+"""What the sandbox is known to do otherwise than a real server, and why that is left so.
+
+Each has a test, marked with :func:`differs`, that holds what a real server does; on the sandbox it must fail. The
+section of the sandbox's README is made from here, by ``python -m tests.contract.describe``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+MARK = "differs"
+
+
+class Difference(NamedTuple):
+    """One difference.
+
+    Attributes:
+        what: What a client sees, sandbox first.
+        why: Why it is left so.
+    """
+
+    what: str
+    why: str
+
+
+DIFFERENCES: dict[str, Difference] = {
+    "selector-words": Difference(
+        "Errors in label selectors and continue tokens have the same code and reason, but other words.",
+        "They are the words of a parser that is not here.",
+    ),
+    "strategic-words": Difference(
+        "Errors in strategic merge patches have the same code and reason, but other words.",
+        "Go's conversion between types finds them there, and the reader of objects here.",
+    ),
+    "merged-order": Difference(
+        "A body that a merge patch makes invalid is quoted with its fields in another order.",
+        "Go sorts some of them and not others; nobody reads them by their order.",
+    ),
+    "go-values": Difference(
+        "Errors about immutable fields quote a Job's template as JSON, and no difference of a claim.",
+        "A real server prints its internal Go structures there.",
+    ),
+    "cel": Difference(
+        "Rules in CEL (`x-kubernetes-validations`) are stored and published, and not carried out.",
+        "It takes an interpreter of CEL with Kubernetes' own functions and cost limits.",
+    ),
+    "defaults-on-read": Difference(
+        "A default that a definition gets later shows in older objects when they are next written, not at once.",
+        "Objects are served as the bytes that were stored, which is what makes ten thousand of them fast.",
+    ),
+}
+"""By a short name, in the order of the README."""
+
+
+def differs(name: str) -> pytest.MarkDecorator:
+    """Mark a test, or one of its parameters, that the sandbox is known to fail."""
+    assert name in DIFFERENCES, f"{name} is not in the list of differences"
+    return pytest.mark.differs(name)
