@@ -18,9 +18,19 @@ import syncd
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SOURCES = sorted(
-    path for folder in ("syncd", "tests", "bench", "docs", "scripts") for path in (ROOT / folder).rglob("*.py")
+    path
+    for folder in ("syncd", "tests", "bench", "docs", "grafana", "scripts")
+    for path in (ROOT / folder).rglob("*.py")
 )
-PAGES = sorted(path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("manifests/**/*.md")))
+PAGES = sorted(
+    path
+    for path in (
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("manifests/**/*.md"),
+        *ROOT.glob("grafana/*.md"),
+    )
+)
 ROOMS = [layer.removeprefix("syncd.") for layer in PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]]
 
 
@@ -45,7 +55,7 @@ def test_what_the_package_imports_is_what_it_depends_on() -> None:
 def test_what_the_tests_import_is_what_the_dev_extra_brings() -> None:
     extra = PROJECT["project"]["optional-dependencies"]["dev"]
     offered = {distribution(item) for item in (*PROJECT["project"]["dependencies"], *extra)}
-    assert imported_by("tests", "docs", "bench", "scripts") <= offered
+    assert imported_by("tests", "docs", "bench", "grafana", "scripts") <= offered
 
 
 def imported_by(*folders: str) -> set[str]:
@@ -57,7 +67,7 @@ def imported_by(*folders: str) -> set[str]:
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(node.module or "")
-    own = {"syncd", "tests", "scripts", *(path.stem for path in SOURCES)}
+    own = {"syncd", "tests", "grafana", "scripts", *(path.stem for path in SOURCES)}
     foreign = {item.partition(".")[0] for item in names} - sys.stdlib_module_names - own
     distributions = importlib.metadata.packages_distributions()
     return {distribution(distributions.get(item, [item])[0]) for item in foreign}
