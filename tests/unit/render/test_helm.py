@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +27,10 @@ def helm_is_here() -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(not helm_is_here(), reason="needs helm on PATH, which no package of Python brings")
+pytestmark = pytest.mark.skipif(
+    not helm_is_here() and not os.environ.get("CI"),  # there its absence is a failure
+    reason="needs helm on PATH, or `python scripts/install_helm.py .venv/bin`",
+)
 
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
