@@ -85,6 +85,13 @@ def _command_section(parent: click.Context, name: str) -> str:
     command = cli.get_command(parent, name)
     if command is None:
         raise LookupError(name)
+    if isinstance(command, click.Group):
+        group = click.Context(command, parent=parent, info_name=name)
+        return "".join(_section(command.commands[sub], group, f"{name} {sub}") for sub in sorted(command.commands))
+    return _section(command, parent, name)
+
+
+def _section(command: click.Command, parent: click.Context, name: str) -> str:
     context = click.Context(command, parent=parent, info_name=name)
     usage = " ".join((f"syncd {name}", *command.collect_usage_pieces(context)))
     options = [record for item in command.get_params(context) if (record := item.get_help_record(context))]

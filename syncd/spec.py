@@ -295,6 +295,8 @@ class SyncSpec(Model):
     """Which objects that exist already the Sync may make its own."""
     drift: DriftPolicy = DriftPolicy()
     """What to do about changes that did not come from Git."""
+    deletion_policy: Literal["Prune", "Orphan"] = "Prune"
+    """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
     suspend: bool = False
     """Do nothing at all until this is false again."""
 

@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "plan": "Show what a reconcile would do, and why.",
     "sync": "Do one reconcile now.",
     "approve": "Allow prunes that are held because there are so many.",
+    "destroy": "Delete all objects of a Sync, or release them.",
+    "inventory": "Look at the inventory of a Sync, or rebuild a lost one.",
     "render": "Print the manifests that Git holds.",
     "status": "Show what a running daemon knows.",
     "demo": "Run three sample environments, a Kubernetes API server and syncd.",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
 from syncd.model import ActionType, Outcome, OutcomeStatus
-from syncd.plan.guards.in_use import STILL_USED
-from syncd.plan.prune import PRUNE_OFF
+from syncd.plan.prune import PENDING, PRUNE_OFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from syncd.model import ObjectKey, Revision, SyncdError
 
 _HISTORY = 20
-PENDING = frozenset({"Terminating", STILL_USED})
-"""Reasons to keep what is to go soon."""
 _SHOWN_FAILURES = 3
 
 

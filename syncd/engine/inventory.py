@@ -15,7 +15,7 @@ from syncd.inventory.pages import document as page_document
 from syncd.model import ActionType, GroupKind, JSONObject, OutcomeStatus, Write, WriteMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from syncd.cluster import Cluster
     from syncd.engine.deadline import Deadline
@@ -34,6 +34,7 @@ class InventoryStore:
         self._cluster = cluster
         self._namespace = sync.metadata.namespace
         self._name = sync.metadata.name
+        self._strays: Collection[str] = frozenset()
 
     def read(self, deadline: Deadline) -> ApplyConfig:
         """What the server has; without a uid when there is none yet."""
@@ -74,8 +75,21 @@ class InventoryStore:
         Raises:
             ConflictError: Somebody else has written it since ``current`` was read.
         """
+        for name in sorted(self._strays):
+            self._delete_page(name, deadline)
+        self._strays = frozenset()
         if not current.needs_write(keys, final):
             return current
+        return self.rewrite(current, keys, final, deadline)
+
+    def rewrite(
+        self, current: ApplyConfig, keys: frozenset[ObjectKey], final: frozenset[ObjectKey], deadline: Deadline
+    ) -> ApplyConfig:
+        """The same, whatever the server says already.
+
+        Raises:
+            ConflictError: Somebody else has written it since ``current`` was read.
+        """
         resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
         pages = current.pages_of(keys)
         for page in pages.keys() - set(current.pages):
@@ -88,13 +102,15 @@ class InventoryStore:
         return ApplyConfig.read(written, found)
 
     def _read_pages(self, document: JSONObject, deadline: Deadline) -> dict[str, JSONObject]:
+        """Every page of the apply-config object in one list; those that it does not name are left of a killed write."""
+        named = {page.name for page in pages_named(document)}
+        if not named:
+            return {}
         resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
-        found: dict[str, JSONObject] = {}
-        for page in pages_named(document):
-            with suppress(NotFoundError):
-                found[page.name] = self._cluster.client.get(
-                    resource, self._namespace, page.name, timeout=deadline.request
-                )
+        selector = f"{names.PAGE_LABEL}={document['metadata']['uid']}"
+        pages = self._cluster.client.list(resource, self._namespace, selector, timeout=deadline.request)
+        found = {page["metadata"]["name"]: page for page in pages}
+        self._strays = found.keys() - named
         return found
 
     def _write_page(self, document: JSONObject, deadline: Deadline) -> None:
@@ -112,6 +128,13 @@ class InventoryStore:
         with suppress(NotFoundError):
             write = Write(WriteMethod.DELETE)
             self._cluster.client.delete(resource, self._namespace, name, write, timeout=deadline.request)
+
+    def remove(self, current: ApplyConfig, deadline: Deadline) -> None:
+        """Delete the apply-config object, on the condition that nobody has written it since; its pages go with it."""
+        resource = require_kind(self._cluster.discovery, _CONFIG_MAP)
+        write = Write(WriteMethod.DELETE, uid=current.uid, resource_version=current.resource_version)
+        with suppress(NotFoundError):
+            self._cluster.client.delete(resource, self._namespace, self._name, write, timeout=deadline.request)
 
     def approve(self, commit: str, candidates: Iterable[ObjectKey], deadline: Deadline) -> None:
         """Write that a person allows what one commit asks to prune, or just these objects if Git has moved on."""

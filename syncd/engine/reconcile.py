@@ -19,16 +19,19 @@ from syncd.engine.claims import Claims
 from syncd.engine.executor import execute
 from syncd.engine.inventory import InventoryStore, ensure_namespace
 from syncd.engine.kinds import look_up
+from syncd.engine.memory import Memory
 from syncd.engine.observe import observe, probe
+from syncd.engine.owned import release_all
 from syncd.engine.prune import Pruner
 from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
 from syncd.inventory import Owner
-from syncd.model import Action, ActionType, GroupKind, Outcome, OutcomeStatus, Plan
+from syncd.model import Action, ActionType, GroupKind, Outcome, OutcomeStatus, Plan, Revision, SyncdError
 from syncd.plan.build import build, occupy, prune_context
 from syncd.plan.desired import DesiredSet, live_digest, resolve
 from syncd.plan.order import build_graph
+from syncd.plan.prune import PENDING
 from syncd.plan.settings import Policy, Settled
 from syncd.render import duplicates
 
@@ -38,17 +41,24 @@ if TYPE_CHECKING:
 
     from syncd.cluster import Cluster
     from syncd.engine.deadline import Deadline
-    from syncd.engine.memory import Memory
     from syncd.engine.sources import Sources
     from syncd.inventory import ApplyConfig
     from syncd.merge.schema import PatchSchema
-    from syncd.model import ObjectKey, Revision
+    from syncd.model import ObjectKey
     from syncd.plan.order import Graph
     from syncd.plan.settings import Observation
     from syncd.spec import Sync
 
+_GONE_PAUSE = 0.2
+"""Seconds between two looks at objects that are on their way out."""
 PARALLEL_WRITES = 8
 """Requests that one reconcile has under way at once: enough to hide a round trip, few enough to be a polite client."""
+
+
+class InventoryInDoubtError(SyncdError):
+    """What a Sync owns is not known for sure."""
+
+    reason = "InventoryInDoubt"
 
 
 @dataclass(slots=True)
@@ -122,6 +132,49 @@ class Reconciler:
             inventory = store.create(deadline)
         prepared = self._prepare(work, inventory, watch)
         return _carry_out(work, store, prepared, watch)
+
+    def destroy(self, sync: Sync, deadline: Deadline) -> tuple[Outcome, ...]:
+        """Delete all that a Sync has applied, in reverse order, and its apply-config object last; or release it all.
+
+        Waits until everything is gone. Whatever the guards keep stays, and then so does the apply-config object.
+
+        Returns:
+            What was kept or failed; nothing if the Sync left no trace.
+
+        Raises:
+            SyncdError: The inventory is in doubt, or could not be read or written.
+        """
+        work = Work(sync, Revision("", "", ""), self._cluster, Memory(), self._pool, deadline)
+        store = InventoryStore(self._cluster, sync)
+        inventory = store.read(deadline)
+        if inventory.damage:
+            raise InventoryInDoubtError(f"{inventory.damage}; look at it, then run: syncd inventory rebuild {sync.id}")
+        owner = Owner(inventory.uid, sync.id)
+        if inventory.uid and sync.spec.deletion_policy == "Orphan":
+            release_all(self._cluster, inventory.keys, owner, deadline)
+            inventory = store.write(inventory, frozenset(), frozenset(), deadline)
+        while inventory.keys:
+            outcomes = self._prune_all(work, inventory, owner)
+            left = listing.remaining(inventory.keys, outcomes)
+            progress = left != inventory.keys or any(outcome.action.reason in PENDING for outcome in outcomes)
+            inventory = store.write(inventory, left, left, deadline)
+            if left and not progress:
+                return outcomes
+            deadline.check(f"waiting until {len(left)} objects of {sync.id} are gone")
+            deadline.wait(_GONE_PAUSE if left else 0)
+        if inventory.uid:
+            store.remove(inventory, deadline)
+        return ()
+
+    def _prune_all(self, work: Work, inventory: ApplyConfig, owner: Owner) -> tuple[Outcome, ...]:
+        """One round of deleting everything that may go."""
+        nothing, spec = DesiredSet((), ()), work.sync.spec
+        policy = Policy(owner, spec.drift, spec.prune, self._schema, spec.adopt)
+        observed = observe(work, owner, nothing, inventory, self._claims)
+        if observed.claims_doubt:
+            raise InventoryInDoubtError(observed.claims_doubt)
+        plan = build(nothing, observed, policy, unlimited=True)
+        return _prune(work, _Prepared(nothing, inventory, observed, policy, plan))
 
     def _prepare(self, work: Work, inventory: ApplyConfig, watch: Stopwatch, *, look_closer: bool = False) -> _Prepared:
         """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""

@@ -20,17 +20,28 @@ if TYPE_CHECKING:
     from syncd.plan.settings import Observation, Policy
 
 
-def build(desired: DesiredSet, observed: Observation, policy: Policy) -> Plan:
-    """Decide what happens to every object, desired or formerly applied."""
+def build(desired: DesiredSet, observed: Observation, policy: Policy, *, unlimited: bool = False) -> Plan:
+    """Decide what happens to every object, desired or formerly applied.
+
+    Args:
+        desired: What Git wants.
+        observed: The cluster.
+        policy: The Sync's rules.
+        unlimited: Everything is meant to go, so that the number of prunes is no reason to hold them.
+    """
     wanted = {item.key for item in desired.objects}
     candidates = observed.inventory.keys - wanted - _meant_by(desired.unknown, observed.inventory.keys)
     unclaimed = candidates - observed.claimed.keys()
-    held = hold(
-        unclaimed,
-        len(observed.inventory.keys),
-        rendered=len(desired.objects) + len(desired.unknown),
-        policy=policy,
-        observed=observed,
+    held = (
+        None
+        if unlimited
+        else hold(
+            unclaimed,
+            len(observed.inventory.keys),
+            rendered=len(desired.objects) + len(desired.unknown),
+            policy=policy,
+            observed=observed,
+        )
     )
     context = prune_context(wanted, observed, policy)
     prunes: list[Action] = []

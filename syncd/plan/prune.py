@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from syncd.inventory.ownership import release_patch
 from syncd.model import Action, ActionType, JSONObject, ObjectKey, Write, WriteMethod
 from syncd.plan.guards import Keep, PruneContext, objection
+from syncd.plan.guards.in_use import STILL_USED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,6 +28,8 @@ class Hold(NamedTuple):
 
 
 PRUNE_OFF: Final = "PruneOff"
+PENDING: Final = frozenset({"Terminating", STILL_USED})
+"""Reasons to keep what is to go soon."""
 
 
 def plan_prunes(
