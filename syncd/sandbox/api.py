@@ -158,7 +158,7 @@ def _encoder(call: Call) -> Callable[[Stored], bytes]:
         told = iter((True,))
 
         def row(stored: Stored) -> bytes:
-            version = {"resourceVersion": str(stored.revision)}
+            version = {"resourceVersion": str(stored.revision)} if stored.revision else {}  # none in a dry run
             return table.encode(call.context, call.kind, [stored], version, include, columns_told=not next(told, False))
 
         return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import orjson
@@ -59,7 +60,7 @@ class Documents:
             if form.transform == discovery.AGGREGATED and form.version == _DISCOVERY_VERSION:
                 body = self._cached(path, form.transform, lambda: discovery.aggregated(registry, core=path == "/api"))
                 media_type = f"application/json;g=apidiscovery.k8s.io;v={_DISCOVERY_VERSION};as={discovery.AGGREGATED}"
-                return responses.Response(200, body, media_type)
+                return _tagged(request, body, media_type)
             if path == "/api":
                 return responses.plain(discovery.api_versions(address))
             return responses.encoded(self._cached(path, "", lambda: discovery.group_list(registry)))
@@ -85,3 +86,12 @@ class Documents:
         if (path, form) not in self._made:
             self._made[path, form] = orjson.dumps(make())
         return self._made[path, form]
+
+
+def _tagged(request: Request, body: bytes, media_type: str) -> Response:
+    """A document by its hash, which clients that have it need not get again."""
+    tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
+    headers = ((b"etag", tag.encode()), (b"vary", b"Accept"))
+    if request.headers.get("if-none-match") == tag:
+        return responses.Response(304, b"", media_type, headers)
+    return responses.Response(200, body, media_type, headers)

@@ -296,6 +296,11 @@ def bad_strategic_patch(why: str) -> StatusError:
     return StatusError(500, "", why)
 
 
+def too_large_for_storage() -> StatusError:
+    """500, as the real server has it: etcd takes no object of this size."""
+    return StatusError(500, "", "etcdserver: request is too large")
+
+
 def bad_version(text: str) -> StatusError:
     """500, as the real server has it: the resourceVersion of a replacement is no number."""
     return StatusError(500, "", f'strconv.ParseUint: parsing "{text}": invalid syntax')

@@ -85,6 +85,7 @@ def _finish_claim(obj: JSONObject) -> None:
 
 
 def _finish_volume(obj: JSONObject) -> None:
+    obj.setdefault("status", {})["lastPhaseTransitionTime"] = obj["metadata"]["creationTimestamp"]
     _add_finalizer(obj, "kubernetes.io/pv-protection")
 
 

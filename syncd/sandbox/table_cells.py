@@ -205,13 +205,16 @@ def _node_roles(obj: JSONObject) -> str:
 
 
 def _metrics(obj: JSONObject) -> str:
-    found = []
+    percent = _get(obj, "spec", "targetCPUUtilizationPercentage")  # all that v1 has
+    found = [] if percent is None else [f"cpu: {UNKNOWN}/{percent}%"]
     for metric in _get(obj, "spec", "metrics") or ():
-        target = _get(metric, "resource", "target") or {}
+        source = metric.get("resource") or {}
+        target = source.get("target") or {}
+        prefix = f"{source['name']}: " if source else ""
         if target.get("averageUtilization") is not None:
-            found.append(f"{metric['resource']['name']}: {UNKNOWN}/{target['averageUtilization']}%")
+            found.append(f"{prefix}{UNKNOWN}/{target['averageUtilization']}%")
         else:
-            found.append(f"{UNKNOWN}/{target.get('averageValue', '')}")
+            found.append(f"{prefix}{UNKNOWN}/{target.get('averageValue', '')}")
     return ", ".join(found) or _NONE
 
 
@@ -250,7 +253,7 @@ def _controller(obj: JSONObject) -> str:
 
 def _quota(*prefixes: str) -> Callable[[JSONObject], str]:
     def found(obj: JSONObject) -> str:
-        hard = _get(obj, "status", "hard") or _get(obj, "spec", "hard") or {}
+        hard = _get(obj, "status", "hard") or {}
         used = _get(obj, "status", "used") or {}
         limits = prefixes == ("limits.",)
         names = (name for name in sorted(hard) if name.startswith("limits.") is limits)
@@ -259,9 +262,8 @@ def _quota(*prefixes: str) -> Callable[[JSONObject], str]:
     return found
 
 
-def _access_modes(obj: JSONObject) -> str:
-    modes = _get(obj, "status", "accessModes") or _get(obj, "spec", "accessModes") or ()
-    return ",".join(_ACCESS_MODES.get(mode, mode) for mode in modes)
+def _access_modes(*path: str) -> Callable[[JSONObject], str]:
+    return lambda obj: ",".join(_ACCESS_MODES.get(mode, mode) for mode in _get(obj, *path, "accessModes") or ())
 
 
 def _phase(obj: JSONObject) -> str:
@@ -276,6 +278,15 @@ def _claim(obj: JSONObject) -> str:
 def _api_service(obj: JSONObject) -> str:
     service = _get(obj, "spec", "service")
     return f"{service['namespace']}/{service['name']}" if service else "Local"
+
+
+def _api_available(obj: JSONObject) -> str:
+    conditions = _get(obj, "status", "conditions") or ()
+    found = next((item for item in conditions if item.get("type") == "Available"), None)
+    if found is None:
+        return "Unknown"
+    status = str(found.get("status"))
+    return status if status == "True" else f"{status} ({found.get('reason', '')})"
 
 
 def _role_ref(obj: JSONObject) -> str:
@@ -298,13 +309,17 @@ _TEMPLATE = ("spec", "template", "spec")
 _CRON = ("spec", "jobTemplate", "spec", "template", "spec")
 
 _CELLS: dict[str, Callable[[JSONObject], Any]] = {
-    "access_modes": _access_modes,
+    "access_modes": _access_modes("spec"),
     "active": lambda obj: len(_get(obj, "status", "active") or ()),
+    "attach_required": _field("spec", "attachRequired", default=False),
+    "attributes_class": _text_of("spec", "volumeAttributesClassName", default=_UNSET),
     "address": lambda obj: ",".join(_ingress_points(obj)),
-    "api_available": lambda _: "True",
+    "api_available": _api_available,
     "api_service": _api_service,
     "available": _field("status", "availableReplicas", default=0),
     "claim": _claim,
+    "claimed_capacity": _text_of("status", "capacity", "storage", default=""),
+    "claimed_modes": _access_modes("status"),
     "cluster_ip": _text_of("spec", "clusterIP"),
     "completions": _completions,
     "containers": _containers("name", *_TEMPLATE),
@@ -317,6 +332,7 @@ _CELLS: dict[str, Callable[[JSONObject], Any]] = {
     "data": _data,
     "desired_scheduled": _field("status", "desiredNumberScheduled", default=0),
     "disruptions_allowed": _field("status", "disruptionsAllowed", default=0),
+    "driver_modes": lambda obj: ",".join(_get(obj, "spec", "volumeLifecycleModes") or ()),
     "endpoints": _endpoints,
     "event_object": _event_object,
     "event_source": _text_of("source", "component", default=""),
@@ -328,6 +344,7 @@ _CELLS: dict[str, Callable[[JSONObject], Any]] = {
     "ingress_class": _text_of("spec", "ingressClassName"),
     "ingress_ports": lambda obj: "80, 443" if _get(obj, "spec", "tls") else "80",
     "job_status": _job_status,
+    "max_replicas": _field("spec", "maxReplicas"),
     "max_unavailable": _text_of("spec", "maxUnavailable", default="N/A"),
     "metrics": _metrics,
     "min_available": _text_of("spec", "minAvailable", default="N/A"),
@@ -340,6 +357,7 @@ _CELLS: dict[str, Callable[[JSONObject], Any]] = {
     "number_ready": _field("status", "numberReady", default=0),
     "parameters": _text_of("spec", "parameters", "name"),
     "phase": _phase,
+    "pod_info": _field("spec", "podInfoOnMount", default=False),
     "pod_gates": lambda _: _NONE,
     "pod_ip": _text_of("status", "podIP"),
     "pod_node": _text_of("spec", "nodeName"),
@@ -354,20 +372,29 @@ _CELLS: dict[str, Callable[[JSONObject], Any]] = {
     "ready": _field("status", "readyReplicas", default=0),
     "ready_of_desired": _ready_of_desired,
     "replicas": _field("spec", "replicas", default=0),
+    "republish": _field("spec", "requiresRepublish", default=False),
+    "revision": _field("revision", default=0),
     "role_ref": _role_ref,
     "scale_target": _scale_target,
     "selector": _selector("spec", "selector"),
     "service_accounts": _subjects("ServiceAccount"),
     "slice_endpoints": _slice_endpoints,
     "slice_ports": _slice_ports,
+    "storage_capacity": _field("spec", "storageCapacity", default=False),
+    "storage_class": _text_of("spec", "storageClassName", default=""),
     "suspend": lambda obj: str(bool(_get(obj, "spec", "suspend"))),
     "template_containers": _containers("name", "template", "spec"),
     "template_images": _containers("image", "template", "spec"),
     "template_labels": _labels("template", "metadata", "labels"),
     "time_zone": _text_of("spec", "timeZone"),
+    "token_requests": lambda obj: (
+        ",".join(one["audience"] for one in _get(obj, "spec", "tokenRequests") or ()) or _UNSET
+    ),
     "updated": _field("status", "updatedReplicas", default=0),
     "updated_scheduled": _field("status", "updatedNumberScheduled", default=0),
     "users": _subjects("User"),
+    "volume": _text_of("spec", "volumeName", default=""),
+    "volume_reason": _text_of("status", "reason", default=""),
     "volume_expansion": _field("allowVolumeExpansion", default=False),
     "webhooks": lambda obj: len(obj.get("webhooks") or ()),
 }

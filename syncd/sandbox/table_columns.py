@@ -43,6 +43,14 @@ def _made(name: str, cell: str, *, wide: bool = False) -> Column:
     return Column(name, cell=cell, priority=int(wide))
 
 
+def _count(name: str, cell: str) -> Column:
+    return Column(name, cell=cell, type="integer")
+
+
+def _flag(name: str, cell: str) -> Column:
+    return Column(name, cell=cell, type="boolean")
+
+
 _CONTAINERS = (
     _made("Containers", "containers", wide=True),
     _made("Images", "images", wide=True),
@@ -69,7 +77,7 @@ _EVENT = (
     _number("Count", ".count", wide=True),
     Column("Name", ".metadata.name", format="name", priority=1),
 )
-_WEBHOOKS = (NAME, _made("Webhooks", "webhooks"), _AGE)
+_WEBHOOKS = (NAME, _count("Webhooks", "webhooks"), _AGE)
 
 BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
     ("", "ConfigMap"): (NAME, _made("Data", "data"), _AGE),
@@ -91,16 +99,20 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
         _text("Reclaim Policy", ".spec.persistentVolumeReclaimPolicy"),
         _made("Status", "phase"),
         _made("Claim", "claim"),
-        _text("StorageClass", ".spec.storageClassName"),
+        _made("StorageClass", "storage_class"),
+        _made("VolumeAttributesClass", "attributes_class"),
+        _made("Reason", "volume_reason"),
         _AGE,
+        _text("VolumeMode", ".spec.volumeMode", wide=True),
     ),
     ("", "PersistentVolumeClaim"): (
         NAME,
         _made("Status", "phase"),
-        _text("Volume", ".spec.volumeName"),
-        _text("Capacity", ".status.capacity.storage"),
-        _made("Access Modes", "access_modes"),
-        _text("StorageClass", ".spec.storageClassName"),
+        _made("Volume", "volume"),
+        _made("Capacity", "claimed_capacity"),
+        _made("Access Modes", "claimed_modes"),
+        _made("StorageClass", "storage_class"),
+        _made("VolumeAttributesClass", "attributes_class"),
         _AGE,
         _text("VolumeMode", ".spec.volumeMode", wide=True),
     ),
@@ -123,9 +135,9 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
     ),
     ("", "ReplicationController"): (
         NAME,
-        _made("Desired", "replicas"),
-        _made("Current", "current"),
-        _made("Ready", "ready"),
+        _count("Desired", "replicas"),
+        _count("Current", "current"),
+        _count("Ready", "ready"),
         _AGE,
         *_CONTAINERS,
     ),
@@ -144,16 +156,16 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
     ("apps", "ControllerRevision"): (
         NAME,
         _made("Controller", "controller"),
-        _number("Revision", ".revision"),
+        _made("Revision", "revision"),
         _AGE,
     ),
     ("apps", "DaemonSet"): (
         NAME,
-        _made("Desired", "desired_scheduled"),
-        _made("Current", "current_scheduled"),
-        _made("Ready", "number_ready"),
-        _made("Up-to-date", "updated_scheduled"),
-        _made("Available", "number_available"),
+        _count("Desired", "desired_scheduled"),
+        _count("Current", "current_scheduled"),
+        _count("Ready", "number_ready"),
+        _count("Up-to-date", "updated_scheduled"),
+        _count("Available", "number_available"),
         _made("Node Selector", "node_selector"),
         _AGE,
         *_CONTAINERS,
@@ -168,9 +180,9 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
     ),
     ("apps", "ReplicaSet"): (
         NAME,
-        _made("Desired", "replicas"),
-        _made("Current", "current"),
-        _made("Ready", "ready"),
+        _count("Desired", "replicas"),
+        _count("Current", "current"),
+        _count("Ready", "ready"),
         _AGE,
         *_CONTAINERS,
     ),
@@ -206,7 +218,7 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
         _made("Reference", "scale_target"),
         _made("Targets", "metrics"),
         _made("MinPods", "min_replicas"),
-        _number("MaxPods", ".spec.maxReplicas"),
+        _made("MaxPods", "max_replicas"),
         _made("Replicas", "current_replicas"),
         _AGE,
     ),
@@ -229,11 +241,21 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
         NAME,
         _made("Min Available", "min_available"),
         _made("Max Unavailable", "max_unavailable"),
-        _made("Allowed Disruptions", "disruptions_allowed"),
+        _count("Allowed Disruptions", "disruptions_allowed"),
         _AGE,
     ),
     (_RBAC, "ClusterRoleBinding"): _BINDING,
     (_RBAC, "RoleBinding"): _BINDING,
+    ("storage.k8s.io", "CSIDriver"): (
+        NAME,
+        _flag("AttachRequired", "attach_required"),
+        _flag("PodInfoOnMount", "pod_info"),
+        _flag("StorageCapacity", "storage_capacity"),
+        _made("TokenRequests", "token_requests"),
+        _flag("RequiresRepublish", "republish"),
+        _made("Modes", "driver_modes"),
+        _AGE,
+    ),
     ("storage.k8s.io", "StorageClass"): (
         NAME,
         _text("Provisioner", ".provisioner"),
@@ -245,7 +267,7 @@ BUILT_IN: dict[tuple[str, str], tuple[Column, ...]] = {
     ("scheduling.k8s.io", "PriorityClass"): (
         NAME,
         _number("Value", ".value"),
-        _made("Global-Default", "global_default"),
+        _flag("Global-Default", "global_default"),
         _AGE,
         _text("PreemptionPolicy", ".preemptionPolicy"),
     ),

@@ -37,7 +37,7 @@ class Type:
         if schema is None:
             self.atomic = False
             return
-        self.atomic = schema.map_type == "atomic"
+        self.atomic = schema.map_type == "atomic" or _is_raw(schema)
         self.of_set = schema.list_type == "set"
         if schema.list_type == "map" and schema.items is not None:
             items = schema.items
@@ -91,6 +91,13 @@ class Type:
     def json_type(self) -> str:
         """``object``, ``array``, ``string``, ... or "" when anything goes."""
         return "" if self._schema is None or self._schema.int_or_string else self._schema.type
+
+
+def _is_raw(schema: Schema) -> bool:
+    """Whether it is a RawExtension of a built-in kind: an object of any other type, owned whole."""
+    node = schema.node
+    bare = not node.get("properties") and "additionalProperties" not in node
+    return bare and bool(schema.definitions) and schema.type == "object"
 
 
 def _default(items: Schema, key: str) -> JSONValue | Absent:

@@ -19,6 +19,7 @@ _STRATEGIES = ("Recreate", "RollingUpdate")
 _SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _POLICY_TYPES = ("Ingress", "Egress")
+_MAX_DATA = 1024 * 1024
 _MAX_CRON_JOB_NAME = 52
 _CRON_FIELDS = 5
 
@@ -170,13 +171,19 @@ def _service_port(port: JSONObject, path: str, used: set[str], *, several: bool)
 
 
 def _configuration(obj: JSONObject) -> Iterator[Cause]:
-    """Keys of ConfigMaps and Secrets."""
+    """Keys of ConfigMaps and Secrets, and how much they hold."""
     for field in ("data", "binaryData"):
         for key in sorted(obj.get(field) or {}):
             for words in names.config_key(key):
                 yield causes.invalid(f"{field}[{key}]", key, words)
     for key in sorted((obj.get("binaryData") or {}).keys() & (obj.get("data") or {}).keys()):
         yield causes.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+    secret = obj["kind"] == "Secret"
+    texts, encoded = ({}, obj.get("data")) if secret else (obj.get("data"), obj.get("binaryData"))
+    size = sum(len(value.encode()) for value in (texts or {}).values())
+    size += sum(len(value.rstrip("=")) * 3 // 4 for value in (encoded or {}).values())
+    if size > _MAX_DATA:
+        yield causes.too_long("data" if secret else "[]", _MAX_DATA)
 
 
 def _role(obj: JSONObject) -> Iterator[Cause]:

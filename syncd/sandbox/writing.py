@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import orjson
+
 from syncd.sandbox import conversion, crd, errors, metadata, store
 from syncd.sandbox.conversion import DEFINITIONS, NAMESPACES
 from syncd.sandbox.kinds import Cause, GroupResource
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject
     from syncd.sandbox.kinds import ServedKind
     from syncd.sandbox.store import Context, Place
+
+_MAX_STORED = 3 * 512 * 1024
+"""What etcd takes at most, in bytes. (A real server stores built-in kinds as protobuf, which is somewhat shorter.)"""
 
 
 class Written(NamedTuple):
@@ -222,7 +227,13 @@ def is_finished(obj: JSONObject) -> bool:
 
 
 def put(context: Context, resource: GroupResource, obj: JSONObject) -> Stored:
-    """Store an object, and let a definition take effect."""
+    """Store an object, and let a definition take effect.
+
+    Raises:
+        StatusError: 500, it is larger than etcd takes.
+    """
+    if len(orjson.dumps(obj)) > _MAX_STORED:
+        raise errors.too_large_for_storage()
     stored = context.storage.put(resource, obj)
     if resource == DEFINITIONS:
         kinds = context.pipeline.register(stored.object)
