@@ -42,6 +42,22 @@ DIFFERENCES: dict[str, Difference] = {
         "Errors about immutable fields quote a Job's template as JSON, and no difference of a claim.",
         "A real server prints its internal Go structures there.",
     ),
+    "column-descriptions": Difference(
+        "The columns of Tables have no descriptions, but for those of custom kinds.",
+        "kubectl shows them nowhere.",
+    ),
+    "no-kubelet": Difference(
+        "Pods have no logs, exec, attach, port-forward or proxy, and are deleted at once.",
+        "There is no kubelet, and nothing runs.",
+    ),
+    "enums": Difference(
+        "Schemas of built-in kinds do not name the values that a field may have; a wrong one is refused all the same.",
+        "The published definitions that they are made from have none.",
+    ),
+    "zero-defaults": Difference(
+        "Schemas of built-in kinds do not have Go's zero values as defaults.",
+        "They mean nothing to clients; the published definitions have none.",
+    ),
     "cel": Difference(
         "Rules in CEL (`x-kubernetes-validations`) are stored and published, and not carried out.",
         "It takes an interpreter of CEL with Kubernetes' own functions and cost limits.",

@@ -27,6 +27,10 @@ _STABLE_FIELDS = {
 }
 _IN_TEXT = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"^\d+s$"), "AGE"),
+    (re.compile(r"^10\.(9[6-9]|10\d|11[01])\.\d+\.\d+$"), "ADDRESS"),
+    (re.compile(r":3\d{4}/(?=TCP|UDP)"), ":30000/"),
+    (re.compile(r"(?<=^kube-api-access-)[a-z0-9]{5}$"), "xxxxx"),
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UID"),
     (re.compile(r"(?<=ResourceVersion in object meta: )\d+|(?<=ResourceVersion in record \()\d+"), "VERSION"),
     (re.compile(r'(?<="resourceVersion":")\d+|(?<="resourceVersion\\":\\")\d+'), "VERSION"),
