@@ -157,6 +157,20 @@ def wait_served(client: Client, custom: Custom) -> None:
     eventually("it is served", lambda: client.get(custom.path("")).status == 200)
 
 
+def wait_published(client: Client, custom: Custom) -> None:
+    """Wait until a served kind is in the documents that clients like kubectl begin with; they come a little later."""
+    everything = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+
+    def discovered() -> bool:
+        return custom.group in client.ask("GET", "/apis", headers=everything).data.decode()
+
+    def described() -> bool:
+        return f"apis/{custom.group}/v1" in client.get("/openapi/v3").body["paths"]
+
+    eventually("it is discovered", discovered)
+    eventually("it is described", described)
+
+
 @contextmanager
 def defined(client: Client, **changes: Any) -> Iterator[Custom]:
     """A kind, until the end of the block; nobody waits until it has gone."""

@@ -25,6 +25,12 @@ class Kubectl:
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout
 
+    def with_environment(self, **more: str) -> Kubectl:
+        """The same with more environment variables, such as ``KUBE_EDITOR``."""
+        other = Kubectl(self.kubeconfig)
+        other._environment = {**self._environment, **more}
+        return other
+
     def try_run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run it, whatever comes of it."""
         return subprocess.run(
