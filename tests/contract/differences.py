@@ -26,6 +26,42 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES: dict[str, Difference] = {
+    "users": Difference(
+        "Plain HTTP, at most one token, no RBAC; access reviews say yes.",
+        "A sandbox has one user.",
+    ),
+    "admission": Difference(
+        "Webhooks, admission policies, quotas, limit ranges and APIServices are stored, and not carried out.",
+        "They would call out to programs that do not run here, or need a scheduler.",
+    ),
+    "no-kubelet": Difference(
+        "Pods have no logs, exec, attach, port-forward or proxy, and are deleted at once.",
+        "There is no kubelet, and nothing runs.",
+    ),
+    "protobuf": Difference(
+        "Answers are JSON or YAML, never protobuf or CBOR; bodies in protobuf are read.",
+        "Clients take JSON wherever they prefer another.",
+    ),
+    "syntax-words": Difference(
+        "Errors of JSON and YAML syntax have the same code and reason, but other words.",
+        "They are those of other parsers.",
+    ),
+    "repeated-objects": Difference(
+        "Where a field comes twice in a JSON object, the last value holds, also where both are objects.",
+        "Go's reader merges the two; strict validation, which kubectl asks for, refuses them on both.",
+    ),
+    "storage-hashes": Difference(
+        "`storageVersionHash` in discovery has other values.",
+        "Clients may only compare them with each other.",
+    ),
+    "scale-managers": Difference(
+        "Scaling a custom resource is noted in managedFields with its time, as for built-in kinds.",
+        "A real server notes it without time when it is done by a patch, and not at all when by a replacement.",
+    ),
+    "version": Difference(
+        "`/version` says `+sandbox`.",
+        "Nobody should take it for a real server.",
+    ),
     "selector-words": Difference(
         "Errors in label selectors and continue tokens have the same code and reason, but other words.",
         "They are the words of a parser that is not here.",
@@ -45,10 +81,6 @@ DIFFERENCES: dict[str, Difference] = {
     "column-descriptions": Difference(
         "The columns of Tables have no descriptions, but for those of custom kinds.",
         "kubectl shows them nowhere.",
-    ),
-    "no-kubelet": Difference(
-        "Pods have no logs, exec, attach, port-forward or proxy, and are deleted at once.",
-        "There is no kubelet, and nothing runs.",
     ),
     "enums": Difference(
         "Schemas of built-in kinds do not name the values that a field may have; a wrong one is refused all the same.",
