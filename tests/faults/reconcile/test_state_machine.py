@@ -129,6 +129,8 @@ class Story(RuleBasedStateMachine):
 
     def _rest(self) -> None:
         """Both Syncs go on until they change nothing; what both want stays with whoever has it, and is refused."""
+        self._life.__exit__()
+        self._life = self._born()  # it lists anew: the watch of the one before may lag behind what people just did
         active = [name for name in SYNCS if self._wanted[name]]
         for _ in range(6):
             results = [self._life.reconcile(SYNCS[name]) for name in active]
