@@ -312,7 +312,9 @@ class SyncCollector(Collector):
         yield self._by_state(series)
         yield from self._queue(series)
         yield GaugeMetricFamily(
-            "syncd_inventory_limit_bytes", "What the list in one apply-config object may take.", LIST_LIMIT
+            "syncd_inventory_limit_bytes",
+            "What the list in one apply-config object may take; a longer one goes on in pages.",
+            LIST_LIMIT,
         )
         behind = GaugeMetricFamily(
             "syncd_sync_behind_since_timestamp_seconds",

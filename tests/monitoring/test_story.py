@@ -160,7 +160,7 @@ def it_begins_well(story: Story) -> None:
     story.alerts("SyncdPruneHeld")
     story.alerts("SyncdNotSyncing", "shop", "audit", "lost")
     story.alerts("SyncdNotSyncing", later=0)
-    for alert in ("SyncdDown", "SyncdWatchFailing", "SyncdInventoryNearLimit", "SyncdAPIErrors"):
+    for alert in ("SyncdDown", "SyncdWatchFailing", "SyncdAPIErrors"):
         story.alerts(alert, later=0)
 
 
