@@ -63,10 +63,10 @@ class Scene:
     def reconcile(self, times: int = 1) -> None:
         """Wait until so many more reconciles have ended."""
         for _ in range(times):
-            seen = self.daemon.status(self.name)["lastAttempt"]
-            self.daemon.wait_for(
-                self.name, "is reconciled again", lambda status, seen=seen: status["lastAttempt"] != seen
-            )
+            self._reconcile_after(self.daemon.status(self.name)["lastAttempt"])
+
+    def _reconcile_after(self, seen: str) -> None:
+        self.daemon.wait_for(self.name, "is reconciled again", lambda status: status["lastAttempt"] != seen)
 
     def _map(self, number: int, value: str) -> dict[str, Any]:
         metadata = {"name": f"map-{number}", "namespace": self.name}
