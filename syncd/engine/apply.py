@@ -49,20 +49,43 @@ class Applier:
 
     def _apply(self, action: Action) -> Action:
         resource = self._resource(action)
+        done: Action | None = None
         for _ in range(_ATTEMPTS):
             self._deadline.check(f"applying {action.key.display()}")
             if action.write is None:
-                return action
+                return action if done is None or action.blocking else done
             try:
                 answer = self._send(resource, action, action.write)
             except (AlreadyExistsError, ConflictError, NotFoundError) as error:
                 action = self._again(resource, action, error)
                 continue
-            self._remember(action, answer)
             if action.key.group_kind == CRD:
                 await_established(self._cluster, resource, answer, self._deadline)
-            return as_it_was(action) if _is_unmoved(action, answer) else action
+            done = done or (as_it_was(action) if _is_unmoved(action, answer) else action)
+            rest = self._rest(action, answer)
+            if rest is None:
+                return done
+            action = rest
+        if done is not None:
+            return done  # it is not remembered as settled, so the next reconcile looks at it again
         raise ConflictError(f"somebody else kept changing it: {_ATTEMPTS} attempts to merge were overtaken")
+
+    def _rest(self, action: Action, answer: JSONObject) -> Action | None:
+        """What is still to be done after a write; None if nothing is, and then the object counts as settled.
+
+        A patch has no precondition, so somebody may have changed the object between our read and our write: then the
+        answer is not yet what it should be, though our request was carried out. What the server leaves as it is when
+        it is asked once more, it writes its own way (``1000m`` as ``1``), and means the same by it.
+        """
+        self._cluster.live.record_write(answer)
+        if action.type is ActionType.UPDATE and not _is_unmoved(action, answer):
+            rest = plan_existing(self._desired[action.key], answer, self._observed, self._policy)
+            if rest.type is not ActionType.UNCHANGED:
+                return rest
+        self._memory.settled[action.key] = Settled(
+            self._desired[action.key].digest, answer["metadata"]["resourceVersion"], live_digest(answer)
+        )
+        return None
 
     def _resource(self, action: Action) -> Resource:
         """How the object's kind is served now; a definition that came a moment ago may have brought it."""
@@ -100,17 +123,6 @@ class Applier:
             return replace(action, type=ActionType.CREATE, write=write, live=None)
         self._cluster.live.record_write(live)
         return plan_existing(self._desired[key], live, self._observed, self._policy)
-
-    def _remember(self, action: Action, answer: JSONObject) -> None:
-        """Show the answer to the live cache, and take it for equal until desired or live changes.
-
-        The server may write a value its own way (``1000m`` as ``1``); what it made of exactly this manifest is what
-        this manifest means.
-        """
-        self._cluster.live.record_write(answer)
-        self._memory.settled[action.key] = Settled(
-            self._desired[action.key].digest, answer["metadata"]["resourceVersion"], live_digest(answer)
-        )
 
 
 def _is_unmoved(action: Action, answer: JSONObject) -> bool:
