@@ -41,7 +41,7 @@ spec:
 `syncd run --config PATH` reads every such document in a file, or in the YAML files of a folder. Unknown fields are
 errors, and every error of a document is reported, not only the first.
 
-Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec.py`.
+Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec/`.
 
 | field | type | default | meaning |
 | --- | --- | --- | --- |

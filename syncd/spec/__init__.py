@@ -1,0 +1,41 @@
+"""The Sync document: what a user writes, its defaults and its validation.
+
+The same models read ``kind: Sync`` documents from files and from the cluster. Unknown fields are errors, every error is
+reported with the path of its field, and every model is frozen. Each module holds one part of the document.
+"""
+
+from __future__ import annotations
+
+from syncd.spec.base import Model, parse_duration
+from syncd.spec.drift import DriftPolicy, IgnoreRule
+from syncd.spec.prune import Adopt, Prune, PruneBudget
+from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
+from syncd.spec.source import GitRef, GitSource, Source
+from syncd.spec.sync import API_VERSION, KIND, FieldProblem, SpecError, Sync, SyncMetadata, SyncSpec, parse_sync
+from syncd.spec.target import Target
+
+__all__ = [
+    "API_VERSION",
+    "KIND",
+    "Adopt",
+    "DriftPolicy",
+    "FieldProblem",
+    "GitRef",
+    "GitSource",
+    "HelmRender",
+    "IgnoreRule",
+    "KustomizeRender",
+    "Model",
+    "PlainRender",
+    "Prune",
+    "PruneBudget",
+    "Render",
+    "Source",
+    "SpecError",
+    "Sync",
+    "SyncMetadata",
+    "SyncSpec",
+    "Target",
+    "parse_duration",
+    "parse_sync",
+]

@@ -1,0 +1,48 @@
+"""What all parts of a Sync document share: the model class, durations, and the forms of names."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic.alias_generators import to_camel
+
+DNS_SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
+DNS_LABEL: Final = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+
+_DURATION_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+def parse_duration(value: object) -> object:
+    """Read a Go duration (``90s``, ``1m30s``, ``1h``) as seconds; other types pass through to be judged by pydantic.
+
+    Raises:
+        ValueError: The text is not such a duration.
+    """
+    if not isinstance(value, str):
+        return value
+    parts = _DURATION.findall(value)
+    if not parts or "".join(number + unit for number, unit in parts) != value:
+        raise ValueError("not a duration; write it like 30s, 5m or 1h30m")
+    return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+
+
+class Model(BaseModel):
+    """The base of all parts of a Sync: frozen, camelCase outside, no unknown fields, no silent conversions.
+
+    The text below a field is its description for users, in the reference page and the schema.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        strict=True,
+        use_attribute_docstrings=True,
+    )

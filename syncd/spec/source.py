@@ -1,0 +1,78 @@
+"""Where the manifests come from."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field, field_validator, model_validator
+
+from syncd.spec.base import Model
+
+_NOT_IN_REFS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\]|\.lock(/|$)|@\{|//|^/|/$|\.$|(^|/)\.")
+_URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
+# No user or host starts with "-": ssh would take it for an option.
+_NETWORK_URL = re.compile(r"^[a-z]+://(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?/[^/]", re.ASCII)
+_SCP_LIKE = re.compile(r"^\w[\w.+-]*@\w[\w.-]*:(?!//|-)\S+$", re.ASCII)
+
+
+class GitRef(Model):
+    """Which revision to follow; at most one of the fields. Without any, the repository's default branch."""
+
+    branch: str | None = Field(default=None, min_length=1)
+    """The newest commit of this branch."""
+    tag: str | None = Field(default=None, min_length=1)
+    """The commit of this tag."""
+    semver: str | None = Field(default=None, min_length=1)
+    """The commit of the highest tag in this range of semantic versions, such as `>=1.2 <2`."""
+    commit: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")
+    """Exactly this commit, in full."""
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> GitRef:
+        given = [name for name in ("branch", "tag", "semver", "commit") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of branch, tag, semver and commit, not {' and '.join(given)}")
+        for name in ("branch", "tag"):
+            value = getattr(self, name)
+            if value is not None and (value.startswith("-") or ".." in value or _NOT_IN_REFS.search(value)):
+                raise ValueError(f"{name} {value!r} is not a name that Git allows")
+        return self
+
+    def __str__(self) -> str:
+        return self.branch or self.tag or self.semver or self.commit or "HEAD"
+
+
+class GitSource(Model):
+    """A Git repository."""
+
+    url: str = Field(min_length=1)
+    """Where it is: an https, http, ssh, git or file URL, `user@host:path`, or a path. Never with credentials in it."""
+    ref: GitRef = GitRef()
+    """Which revision to follow."""
+    secret_file: str | None = Field(default=None, min_length=1)
+    """Credentials: a folder with a file for each key, as Kubernetes mounts a Secret, or a YAML file with a Secret.
+    For https the keys are `username` and `password`, or `bearerToken`, and `ca.crt`, `tls.crt` and `tls.key`; for ssh
+    `identity`, `known_hosts`, and `password` for the key's passphrase. Read anew for each question to the server."""
+
+    @field_validator("url")
+    @classmethod
+    def _safe_url(cls, url: str) -> str:
+        """Refuse what Git would take for an option or a remote helper (``ext::``), and credentials in the URL."""
+        if re.search(r"[\s\x00-\x1f\x7f]", url):
+            raise ValueError("must not hold white space")
+        if url.startswith(("/", "./", "../")) or _SCP_LIKE.match(url):
+            return url
+        if not url.startswith(_URL_SCHEMES):
+            raise ValueError("must be an https, http, ssh, git or file URL, user@host:path, or a path")
+        if re.match(r"^(?!ssh:)[a-z]+://[^/]*@|^ssh://[^/@]*:[^/]*@", url) or "?" in url or "#" in url:
+            raise ValueError("must not hold credentials, '?' or '#': they would end up in logs")
+        if not url.startswith("file://") and not _NETWORK_URL.match(url):
+            raise ValueError("must name a host, and a repository on it")
+        return url
+
+
+class Source(Model):
+    """Where the manifests come from."""
+
+    git: GitSource
+    """A Git repository."""

@@ -1,0 +1,121 @@
+"""The Sync document as a whole, and its validation."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from syncd.model import SyncdError
+from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds
+from syncd.spec.drift import DriftPolicy
+from syncd.spec.prune import Adopt, Prune
+from syncd.spec.render import Render
+from syncd.spec.source import Source
+from syncd.spec.target import Target
+
+API_VERSION: Final = "syncd.dev/v1alpha1"
+KIND: Final = "Sync"
+
+
+class SyncSpec(Model):
+    """What one Sync asks for. Durations are seconds."""
+
+    source: Source
+    """Where the manifests come from."""
+    path: str = "."
+    """The folder in it."""
+    interval: Seconds = Field(default=60.0, ge=0.1)
+    """How often to look for a new revision and for drift."""
+    timeout: Seconds = Field(default=300.0, ge=1)
+    """The longest that one reconcile may take."""
+    render: Render = Render()
+    """How files become manifests."""
+    target: Target = Target()
+    """Where objects go."""
+    prune: Prune = Prune()
+    """Whether and how objects that left Git are deleted."""
+    adopt: Adopt = Adopt()
+    """Which objects that exist already the Sync may make its own."""
+    drift: DriftPolicy = DriftPolicy()
+    """What to do about changes that did not come from Git."""
+    deletion_policy: Literal["Prune", "Orphan"] = "Prune"
+    """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
+    suspend: bool = False
+    """Do nothing at all until this is false again."""
+
+    @field_validator("path")
+    @classmethod
+    def _relative_path(cls, path: str) -> str:
+        if path.startswith("/") or ".." in path.split("/") or "\x00" in path:
+            raise ValueError("must be a path inside the repository, without '..'")
+        return "/".join(part for part in path.split("/") if part not in ("", ".")) or "."
+
+
+class SyncMetadata(Model):
+    """The name of a Sync, and of its apply-config object."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str = Field(pattern=DNS_SUBDOMAIN)
+    """The name of the Sync."""
+    namespace: str = Field(default="syncd", pattern=DNS_LABEL)
+    """The namespace that its apply-config object is in."""
+
+
+class Sync(Model):
+    """One unit of reconciliation."""
+
+    api_version: Literal["syncd.dev/v1alpha1"] = API_VERSION
+    kind: Literal["Sync"] = KIND
+    metadata: SyncMetadata
+    spec: SyncSpec
+
+    @property
+    def id(self) -> str:
+        """``namespace/name``: what logs, metrics and pages call the Sync."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+class FieldProblem(BaseModel):
+    """One thing that is wrong with a document."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+
+class SpecError(SyncdError):
+    """A Sync document that does not hold; lists every problem, not only the first."""
+
+    reason = "InvalidSync"
+
+    def __init__(self, problems: tuple[FieldProblem, ...]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(f"{_dotted(problem.path)}: {problem.message}" for problem in problems))
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in path) or "document"
+
+
+def parse_sync(document: Any) -> Sync:
+    """Validate one ``kind: Sync`` document.
+
+    Raises:
+        SpecError: It does not hold; names every field that is wrong.
+    """
+    try:
+        return Sync.model_validate(document)
+    except ValidationError as error:
+        problems = tuple(
+            FieldProblem(path=item["loc"], message=_message(item["type"], item["msg"])) for item in error.errors()
+        )
+        raise SpecError(problems) from None
+
+
+def _message(kind: str, message: str) -> str:
+    if kind == "extra_forbidden":
+        return "unknown field"
+    if kind == "missing":
+        return "is required"
+    return message.removeprefix("Value error, ")

@@ -1,0 +1,22 @@
+"""Where objects go."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from syncd.spec.base import DNS_LABEL, Model
+
+
+class Target(Model):
+    """Where objects go that name no namespace."""
+
+    namespace: str = Field(default="", pattern=rf"{DNS_LABEL}|^$")
+    """The namespace of objects that name none."""
+    create_namespace: bool = False
+    """Create that namespace when it is missing."""
+
+    @model_validator(mode="after")
+    def _namespace_to_create(self) -> Target:
+        if self.create_namespace and not self.namespace:
+            raise ValueError("createNamespace needs a namespace")
+        return self
