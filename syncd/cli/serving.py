@@ -63,7 +63,7 @@ def serving(
     telemetry = Telemetry()
     with open_cluster(choice, telemetry.observe_request) as cluster:
         telemetry.watch_live(cluster.live)
-        sources = open_sources(data_dir, stop, telemetry.observe_git)
+        sources = open_sources(data_dir, stop, cluster, telemetry.observe_git)
         daemon = Daemon(syncs, cluster, sources, listeners=(telemetry, *listeners))
         web = WebServer(create_app(daemon.board, telemetry.registry), *listen)
         web.start()  # before the daemon: an address that is taken is to be known before anything is written

@@ -13,6 +13,7 @@ import click
 
 import syncd
 from syncd.cluster import Cluster
+from syncd.cluster.secrets import ClusterSecrets
 from syncd.daemon.config import load_syncs
 from syncd.engine.deadline import Deadline
 from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
@@ -20,6 +21,7 @@ from syncd.engine.sources import Sources
 from syncd.render import Renderer
 from syncd.sandbox.server import SandboxServer
 from syncd.source import Repositories
+from syncd.source.secrets import NoCluster
 
 if TYPE_CHECKING:
     import threading
@@ -61,9 +63,13 @@ def choose_syncs(config: Path, names: Sequence[str]) -> tuple[Sync, ...]:
     return tuple(sync for sync in syncs if not names or sync.id in names or sync.metadata.name in names)
 
 
-def open_sources(data_dir: Path, stop: threading.Event, observer: GitObserver | None = None) -> Sources:
-    """Make ready to read Git and to render."""
-    return Sources(Repositories(data_dir / "mirrors", stop=stop, observer=observer), Renderer(stop=stop))
+def open_sources(
+    data_dir: Path, stop: threading.Event, cluster: Cluster | None = None, observer: GitObserver | None = None
+) -> Sources:
+    """Make ready to read Git and to render; without a cluster there are no Secrets to read."""
+    secrets = ClusterSecrets(cluster.client) if cluster else NoCluster()
+    repositories = Repositories(data_dir / "mirrors", stop=stop, observer=observer, secrets=secrets)
+    return Sources(repositories, Renderer(stop=stop))
 
 
 @contextmanager
@@ -92,4 +98,4 @@ def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event, conf
         open_cluster(choice) as cluster,
         ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
     ):
-        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop), pool, syncs), cluster, stop)
+        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop, cluster), pool, syncs), cluster, stop)

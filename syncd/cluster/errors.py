@@ -25,6 +25,12 @@ class ClusterConfigError(SyncdError):
     reason = "InvalidClusterConfig"
 
 
+class SecretUnavailableError(SyncdError):
+    """A Secret that a Sync names is not there, or may not be read."""
+
+    reason = "SecretUnavailable"
+
+
 class RequestCancelledError(SyncdError):
     """The caller, or the end of the transport, stopped the request."""
 

@@ -21,8 +21,12 @@ class Sources:
 
     def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
         """The revision that the Sync's repository has now; only asks, unless there is something new to fetch."""
-        return self._repositories.resolve(sync.spec.source.git, sync.spec.path, deadline=deadline.at)
+        return self._repositories.resolve(
+            sync.spec.source.git, sync.spec.path, deadline=deadline.at, namespace=sync.metadata.namespace
+        )
 
     def manifests(self, sync: Sync, revision: Revision, deadline: Deadline) -> tuple[Manifest, ...]:
         """The manifests of a revision; the very same tuple for as long as nothing that matters has changed."""
-        return self._renderer.render(self._repositories, sync.spec, revision, deadline=deadline.at)
+        return self._renderer.render(
+            self._repositories, sync.spec, revision, deadline=deadline.at, namespace=sync.metadata.namespace
+        )

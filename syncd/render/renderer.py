@@ -58,7 +58,7 @@ class Renderer:
         self._answers: OrderedDict[_Question, _Answer] = OrderedDict()
 
     def render(
-        self, repositories: Repositories, spec: SyncSpec, revision: Revision, *, deadline: float
+        self, repositories: Repositories, spec: SyncSpec, revision: Revision, *, deadline: float, namespace: str = ""
     ) -> tuple[Manifest, ...]:
         """The manifests of a Sync in a revision: the very same tuple for as long as no input has changed.
 
@@ -67,6 +67,7 @@ class Renderer:
             spec: The Sync's source, path and renderer.
             revision: What the repositories resolved for this source and path.
             deadline: On ``time.monotonic()``'s clock.
+            namespace: The Sync's own, where the Secrets are that it names.
 
         Raises:
             InvalidInputError: The files are wrong; where there are several mistakes, the error lists them all.
@@ -80,9 +81,9 @@ class Renderer:
         if known is not None and known.inputs == revision.tree and self._are_current(known.tools):
             return known.manifests
         try:
-            answer = self._ask(repositories, spec, revision, deadline)
+            answer = self._ask(repositories, spec, revision, deadline, namespace)
         except MirrorDamagedError:  # it has been thrown away; a second look fetches it anew
-            answer = self._ask(repositories, spec, revision, deadline)
+            answer = self._ask(repositories, spec, revision, deadline, namespace)
         with self._lock:
             self._answers[question] = answer
             self._answers.move_to_end(question)
@@ -93,8 +94,10 @@ class Renderer:
     def _are_current(self, tools: tuple[Tool, ...]) -> bool:
         return all(self._tools.find(tool.name) == tool for tool in tools)
 
-    def _ask(self, repositories: Repositories, spec: SyncSpec, revision: Revision, deadline: float) -> _Answer:
-        tree = repositories.tree(spec.source.git, revision, spec.path, deadline=deadline)
+    def _ask(
+        self, repositories: Repositories, spec: SyncSpec, revision: Revision, deadline: float, namespace: str
+    ) -> _Answer:
+        tree = repositories.tree(spec.source.git, revision, spec.path, deadline=deadline, namespace=namespace)
         errors: list[InvalidInputError] = []
         found = layout(tree, spec.render)
         manifests = plain.read(tree, found.files, errors)

@@ -5,8 +5,6 @@ Nothing of it is ever in a URL, in a process's arguments or environment, or in a
 
 from __future__ import annotations
 
-import base64
-import binascii
 import shlex
 import tempfile
 from contextlib import contextmanager
@@ -15,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
-from syncd.kubeyaml import YAMLError, load_all
 from syncd.source.errors import InvalidCredentialsError
 from syncd.source.urls import transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SIZE_LIMIT: Final = 1 << 20
 _ASKPASS: Final = '#!/bin/sh\nexec cat "$SYNCD_PASSPHRASE"\n'
 
 
@@ -68,50 +64,6 @@ class Credentials:
             identity=text("identity", "ssh-privatekey"),
             known_hosts=text("known_hosts"),
         )
-
-
-def load(place: str) -> Credentials:
-    """Read a Secret from a folder with one file for each key, as Kubernetes mounts it, or from a YAML file.
-
-    Raises:
-        InvalidCredentialsError: It is not there or not a Secret.
-    """
-    path = Path(place)
-    try:
-        if path.is_dir():
-            files = (file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-            return Credentials.of({file.name: _read(file) for file in files})
-        return Credentials.of(_of_document(_read(path), place))
-    except OSError as error:
-        raise InvalidCredentialsError(f"the credentials in {place} cannot be read: {error.strerror}") from None
-    except InvalidCredentialsError as error:
-        raise InvalidCredentialsError(f"the credentials in {place}: {error}") from None
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(_SIZE_LIMIT + 1)
-    if len(data) > _SIZE_LIMIT:
-        raise InvalidCredentialsError(f"{path.name} is too large")
-    return data
-
-
-def _of_document(data: bytes, place: str) -> dict[str, bytes]:
-    try:
-        values = [document.value for document in load_all(data)]
-    except YAMLError as error:
-        line = error.origin.line if error.origin else 0
-        raise InvalidCredentialsError(f"{place} does not parse at line {line}") from None  # its text could be secret
-    if len(values) != 1 or not isinstance(values[0], dict) or values[0].get("kind") != "Secret":
-        raise InvalidCredentialsError("the file must hold one Secret")
-    found: dict[str, bytes] = {}
-    for name, value in (values[0].get("data") or {}).items():
-        try:
-            found[name] = base64.b64decode(str(value), validate=True)
-        except binascii.Error:
-            raise InvalidCredentialsError(f"data.{name} is not base64") from None
-    found.update({name: str(value).encode() for name, value in (values[0].get("stringData") or {}).items()})
-    return found
 
 
 @contextmanager

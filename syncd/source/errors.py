@@ -41,6 +41,12 @@ class InvalidCredentialsError(SourceError):
     reason = "InvalidCredentials"
 
 
+class SecretNeedsClusterError(SourceError):
+    """The Sync names a Secret of its cluster, and there is no cluster to ask."""
+
+    reason = "SecretNeedsCluster"
+
+
 class UntrustedServerError(SourceError):
     """The server could not prove who it is: its certificate or host key is not trusted."""
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from syncd.source.command import GitRunner
     from syncd.source.refs import Target
+    from syncd.source.secrets import SecretPlace, SecretReader
 
 _OURS: Final = "refs/syncd/"
 _FETCH: Final = (
@@ -69,17 +70,19 @@ class Mirror:
         directory: Where the copies are.
         url: The repository.
         runner: Runs Git.
-        secret: Where the credentials are; read for each question anew, as they may be rotated.
+        secret: Where the credentials are, and who reads it, for each question anew, as they may be rotated.
     """
 
-    def __init__(self, directory: Path, url: str, runner: GitRunner, secret: str | None = None) -> None:
+    def __init__(
+        self, directory: Path, url: str, runner: GitRunner, secret: tuple[SecretPlace, SecretReader] | None = None
+    ) -> None:
         self.url = display(url)
         self._location = location(url)
         self._secret = secret
         self._network = {"GIT_ALLOW_PROTOCOL": allowed_protocols(url)}
         self._runner = runner
         # Who has other credentials, or none, has a mirror of their own: having fetched is no right to read.
-        self.name = hashlib.sha256(f"{self._location}\0{secret or ''}".encode()).hexdigest()[:32]
+        self.name = hashlib.sha256(f"{self._location}\0{secret[0] if secret else ''}".encode()).hexdigest()[:32]
         self._directory = directory / f"{self.name}.git"
         self._lock_file = directory / f"{self.name}.lock"
         self._lock = threading.Lock()
@@ -236,7 +239,8 @@ class Mirror:
             yield {}
             return
         try:
-            loaded = credentials.load(self._secret)
+            place, reader = self._secret
+            loaded = credentials.Credentials.of(place.read(reader))
             with credentials.in_use(loaded, self._location, home=self._runner.home, ssh=SSH) as variables:
                 yield variables
         except InvalidCredentialsError as error:

@@ -14,6 +14,7 @@ from syncd.source.errors import MirrorDamagedError
 from syncd.source.inputs import Inputs, scan, still_hold
 from syncd.source.mirror import Mirror, StaleAdvertisementError, remove_unused
 from syncd.source.refs import Target
+from syncd.source.secrets import NoCluster, SecretPlace
 from syncd.source.snapshot import Snapshot
 from syncd.source.tree import Limits, Tree
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.source.command import Observer
+    from syncd.source.secrets import SecretReader
     from syncd.spec import GitSource
 
 _UNUSED_SECONDS: Final = 7 * 24 * 3600.0
@@ -38,6 +40,7 @@ class Repositories:
         stop: Set on shutdown: everything in hand ends at once, with an error.
         limits: How much one Sync may read.
         observer: Is told of each conversation with a Git server.
+        secrets: Reads the Secrets that Syncs name.
     """
 
     def __init__(
@@ -47,16 +50,20 @@ class Repositories:
         stop: threading.Event | None = None,
         limits: Limits = Limits(),  # noqa: B008 - Limits is immutable
         observer: Observer | None = None,
+        secrets: SecretReader = NoCluster(),  # noqa: B008 - it has no state
     ) -> None:
         self._directory = directory
         self._runner = GitRunner(directory, stop, observer)
         self._limits = limits
+        self._secrets = secrets
         remove_unused(directory, _UNUSED_SECONDS)
         self._lock = threading.Lock()
-        self._mirrors: dict[tuple[str, str | None], Mirror] = {}
+        self._mirrors: dict[tuple[str, SecretPlace | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
 
-    def resolve(self, git: GitSource, path: str, *, deadline: float, max_age: float = 0.0) -> Revision:
+    def resolve(
+        self, git: GitSource, path: str, *, deadline: float, max_age: float = 0.0, namespace: str = ""
+    ) -> Revision:
         """Find the commit that a Sync is to follow now, and have it in the mirror.
 
         Asks the server with ``ls-remote`` (not at all for a commit that is there), fetches only a commit that is
@@ -68,13 +75,14 @@ class Repositories:
             deadline: On ``time.monotonic()``'s clock.
             max_age: How old, in seconds, an answer of the server may be that was asked for on behalf of another Sync.
                 With 0, a push that was over before the call is always seen.
+            namespace: The Sync's, where its Secrets are.
 
         Raises:
             SourceError: One of its subclasses tells what is wrong with the repository, the ref or the path.
             InvalidInputError: The path leads out of the repository, or the version range is none.
         """
         asked_at = time.monotonic()
-        mirror = self._mirror(git)
+        mirror = self._mirror(git, namespace)
         commit = self._commit(mirror, git, asked_at - max_age, deadline)
         try:
             inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
@@ -83,7 +91,7 @@ class Repositories:
             inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
         return Revision(str(git.ref), commit, inputs.identity)
 
-    def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float) -> Tree:
+    def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float, namespace: str = "") -> Tree:
         """The files that a Sync reads in a revision; nothing is read before somebody asks the tree.
 
         Args:
@@ -91,20 +99,23 @@ class Repositories:
             revision: What :meth:`resolve` returned, now or in an earlier life; its commit is fetched if it is missing.
             path: The Sync's path.
             deadline: For everything that is read of the tree, on ``time.monotonic()``'s clock.
+            namespace: The Sync's, where its Secrets are.
 
         Raises:
             SourceError: One of its subclasses tells what is wrong with the repository, the commit or the path.
         """
-        mirror = self._mirror(git)
+        mirror = self._mirror(git, namespace)
         self._ensure(mirror, revision.commit, deadline)
         snapshot = Snapshot(mirror, revision.commit, deadline)
         return Tree(snapshot, self._inputs_of(snapshot, path), self._limits)
 
-    def _mirror(self, git: GitSource) -> Mirror:
-        key = (git.url, git.secret_file)
+    def _mirror(self, git: GitSource, namespace: str) -> Mirror:
+        place = SecretPlace.of(git.secret_file, git.secret_ref, namespace)
+        key = (git.url, place)
         with self._lock:
             if key not in self._mirrors:
-                self._mirrors[key] = Mirror(self._directory, git.url, self._runner, git.secret_file)
+                secret = (place, self._secrets) if place else None
+                self._mirrors[key] = Mirror(self._directory, git.url, self._runner, secret)
             return self._mirrors[key]
 
     def _commit(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:

@@ -6,7 +6,7 @@ reported with the path of its field, and every model is frozen. Each module hold
 
 from __future__ import annotations
 
-from syncd.spec.base import Model, parse_duration
+from syncd.spec.base import Model, SecretRef, parse_duration
 from syncd.spec.drift import DriftPolicy, IgnoreRule
 from syncd.spec.prune import Adopt, Prune, PruneBudget
 from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
@@ -30,6 +30,7 @@ __all__ = [
     "Prune",
     "PruneBudget",
     "Render",
+    "SecretRef",
     "Source",
     "SpecError",
     "Sync",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 DNS_SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$"
@@ -46,3 +46,10 @@ class Model(BaseModel):
         strict=True,
         use_attribute_docstrings=True,
     )
+
+
+class SecretRef(Model):
+    """A Secret in the Sync's own namespace."""
+
+    name: str = Field(pattern=DNS_SUBDOMAIN)
+    """Its name."""

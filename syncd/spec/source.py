@@ -6,7 +6,7 @@ import re
 
 from pydantic import Field, field_validator, model_validator
 
-from syncd.spec.base import Model
+from syncd.spec.base import Model, SecretRef
 
 _NOT_IN_REFS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\]|\.lock(/|$)|@\{|//|^/|/$|\.$|(^|/)\.")
 _URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
@@ -53,6 +53,15 @@ class GitSource(Model):
     """Credentials: a folder with a file for each key, as Kubernetes mounts a Secret, or a YAML file with a Secret.
     For https the keys are `username` and `password`, or `bearerToken`, and `ca.crt`, `tls.crt` and `tls.key`; for ssh
     `identity`, `known_hosts`, and `password` for the key's passphrase. Read anew for each question to the server."""
+    secret_ref: SecretRef | None = None
+    """Credentials: a Secret in the Sync's own namespace of the cluster, with the same keys. Read anew for each question
+    to the server, so that rotated credentials are used at once."""
+
+    @model_validator(mode="after")
+    def _one_secret(self) -> GitSource:
+        if self.secret_file is not None and self.secret_ref is not None:
+            raise ValueError("give secretFile or secretRef, not both")
+        return self
 
     @field_validator("url")
     @classmethod

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from syncd.source.command import SSH
-from syncd.source.credentials import Credentials, in_use, load
-from syncd.source.errors import AuthenticationRefusedError, InvalidCredentialsError, SourceError, UntrustedServerError
-from syncd.spec import GitSource
+from syncd.source.credentials import Credentials, in_use
+from syncd.source.errors import (
+    AuthenticationRefusedError,
+    InvalidCredentialsError,
+    SecretNeedsClusterError,
+    SourceError,
+    UntrustedServerError,
+)
+from syncd.source.repository import Repositories
+from syncd.source.secrets import read_file
+from syncd.spec import GitSource, SecretRef
 from tests.unit.source.gitserver import serving
 
 if TYPE_CHECKING:
-    from syncd.source.repository import Repositories
     from tests.unit.source.gitrepo import GitRepo
 
 PASSWORD = "p@ss:w/ rd%"
@@ -140,7 +147,7 @@ def test_a_secret_in_a_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "secret.yaml"
     encoded = base64.b64encode(b"me").decode()
     file.write_text(f"apiVersion: v1\nkind: Secret\ndata: {{username: {encoded}}}\nstringData: {{password: p}}\n")
-    assert load(str(file)) == Credentials(username="me", password="p")
+    assert Credentials.of(read_file(str(file))) == Credentials(username="me", password="p")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +164,7 @@ def test_what_is_no_secret_is_an_error_without_its_content(tmp_path: Path, text:
     file = tmp_path / "secret.yaml"
     file.write_text(text)
     with pytest.raises(InvalidCredentialsError, match=problem) as caught:
-        load(str(file))
+        Credentials.of(read_file(str(file)))
     assert "hunter2" not in str(caught.value)
 
 
@@ -214,3 +221,50 @@ def test_ssh_is_given_the_key_its_passphrase_and_the_known_hosts_only(tmp_path: 
         )  # fmt: skip
         assert public.stdout.split()[1] == key.with_suffix(".pub").read_text().split()[1]
     assert not Path(private).exists()
+
+
+# --- Secrets of the cluster ----------------------------------------------------------------------------------------
+
+
+class FakeCluster:
+    """Secrets by namespace and name."""
+
+    def __init__(self) -> None:
+        self.secrets: dict[tuple[str, str], dict[str, bytes]] = {}
+
+    def read(self, namespace: str, name: str) -> dict[str, bytes]:
+        return self.secrets[namespace, name]
+
+
+def test_a_secret_of_the_cluster_opens_a_repository_in_its_own_namespace_and_may_be_rotated(
+    repo: GitRepo, tmp_path: Path, deadline: float
+) -> None:
+    commit = repo.commit({"a.yaml": "a: 1"})
+    cluster = FakeCluster()
+    cluster.secrets["team-a", "git"] = {"username": b"me", "password": b"old"}
+    cluster.secrets["team-b", "git"] = {"username": b"me", "password": b"wrong"}
+    repositories = Repositories(tmp_path / "mirrors", secrets=cluster)
+    with serving(repo.bare.parent, basic="me:new") as server:
+        git = GitSource(url=f"{server.url}/shop.git", secret_ref=SecretRef(name="git"))
+        with pytest.raises(AuthenticationRefusedError):
+            repositories.resolve(git, ".", deadline=deadline, namespace="team-a")
+        cluster.secrets["team-a", "git"]["password"] = b"new"
+        revision = repositories.resolve(git, ".", deadline=deadline, namespace="team-a")
+        assert revision.commit == commit
+        assert repositories.tree(git, revision, ".", deadline=deadline, namespace="team-a").read(["a.yaml"])
+        with pytest.raises(AuthenticationRefusedError):
+            repositories.resolve(git, ".", deadline=deadline, namespace="team-b")
+
+
+def test_without_a_cluster_a_secret_of_the_cluster_is_a_clear_error(
+    repositories: Repositories, deadline: float
+) -> None:
+    git = GitSource(url="https://example.com/x.git", secret_ref=SecretRef(name="git"))
+    with pytest.raises(SecretNeedsClusterError, match="the Secret team-a/git is in a cluster, and this command works"):
+        repositories.resolve(git, ".", deadline=deadline, namespace="team-a")
+
+
+def test_a_repository_has_one_secret() -> None:
+    document = {"url": "https://example.com/x.git", "secretFile": "/a", "secretRef": {"name": "git"}}
+    with pytest.raises(ValueError, match="give secretFile or secretRef, not both"):
+        GitSource.model_validate(document)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from syncd.cluster.errors import SecretUnavailableError, ServerError
+from syncd.cluster.secrets import ClusterSecrets
+from tests.unit.cluster.test_client import client_of
+
+if TYPE_CHECKING:
+    from tests.faults.cluster.fakeapi import Exchange
+
+
+def status(code: int, reason: str) -> dict[str, Any]:
+    message = 'secrets "git" is forbidden: User "syncd" cannot get resource "secrets"'
+    return {"kind": "Status", "code": code, "reason": reason, "message": message, "details": {"name": "git"}}
+
+
+def test_a_secret_is_read_decoded_and_anew_each_time() -> None:
+    values = iter(["b2xk", "bmV3"])
+
+    def handler(exchange: Exchange) -> None:
+        exchange.reply({"kind": "Secret", "data": {"password": next(values)}})
+
+    with client_of(handler) as (client, server):
+        secrets = ClusterSecrets(client)
+        assert [secrets.read("syncd", "git")["password"] for _ in range(2)] == [b"old", b"new"]
+    assert server.requests[0].path == "/api/v1/namespaces/syncd/secrets/git"
+
+
+def test_a_secret_without_data_is_empty() -> None:
+    with client_of(lambda exchange: exchange.reply({"kind": "Secret"})) as (client, _):
+        assert ClusterSecrets(client).read("syncd", "git") == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "problem"),
+    [
+        (404, "NotFound", "the Secret syncd/git does not exist; create it"),
+        (403, "Forbidden", "the Secret syncd/git may not be read: allow syncd's service account to get it"),
+    ],
+)
+def test_a_secret_that_cannot_be_had_is_an_error_that_says_what_to_do(code: int, reason: str, problem: str) -> None:
+    with (
+        client_of(lambda exchange: exchange.reply(status(code, reason), code)) as (client, _),
+        pytest.raises(SecretUnavailableError, match=problem),
+    ):
+        ClusterSecrets(client).read("syncd", "git")
+
+
+def test_what_is_no_base64_is_an_error_without_the_value() -> None:
+    with (
+        client_of(lambda exchange: exchange.reply({"kind": "Secret", "data": {"password": "hunter2!"}})) as (client, _),
+        pytest.raises(SecretUnavailableError, match="the value of password is not base64") as caught,
+    ):
+        ClusterSecrets(client).read("syncd", "git")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_server_that_fails_is_not_taken_for_a_missing_secret() -> None:
+    with (
+        client_of(lambda exchange: exchange.reply(status(500, "InternalError"), 500)) as (client, _),
+        pytest.raises(ServerError),
+    ):
+        ClusterSecrets(client).read("syncd", "git")
