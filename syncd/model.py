@@ -221,7 +221,10 @@ class ActionType(StrEnum):
     @property
     def changes_cluster(self) -> bool:
         """Whether carrying the action out writes to the object."""
-        return self in (ActionType.CREATE, ActionType.UPDATE, ActionType.PRUNE)
+        return self in _CHANGES_CLUSTER
+
+
+_CHANGES_CLUSTER = frozenset({ActionType.CREATE, ActionType.UPDATE, ActionType.PRUNE})
 
 
 class DriftReason(StrEnum):

@@ -158,6 +158,21 @@ class LiveCache:
                 return found
         return None
 
+    def moment(self, client_id: str, apply_id: str) -> frozenset[tuple[Resource, int]] | None:
+        """A mark of what is known now of one owner's objects, of the kinds that a client wants.
+
+        Returns:
+            Two equal marks say that nothing has changed in between. None if some kind is not known for sure, or
+            cannot be watched.
+        """
+        with self._changed:
+            watches = {resource: self._watches.get(resource) for resource in self._wanted.get(client_id, ())}
+            if any(
+                watch is None or not watch.watchable or _doubt(resource, watch) for resource, watch in watches.items()
+            ):
+                return None
+            return frozenset((resource, watch.store.changes(apply_id)) for resource, watch in watches.items() if watch)
+
     def of_owner(self, apply_id: str) -> tuple[LiveObject, ...]:
         """Every object of every known kind whose owner label has this value."""
         found = {

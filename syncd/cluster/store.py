@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +51,8 @@ class KindStore:
         self._sample = b""
         self._fresh: set[str] = set()
         """The uids that were written or deleted by us since the list in progress began."""
+        self._changes: Counter[str] = Counter()
+        """By owner label, how often an object that has it, or had it, was put or dropped."""
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -63,6 +65,10 @@ class KindStore:
         """All objects."""
         with self._lock:
             return tuple(self._objects.values())
+
+    def changes(self, apply_id: str) -> int:
+        """How often the objects with this owner label have changed so far: equal counts, equal objects."""
+        return self._changes[apply_id]
 
     def pack(self, obj: JSONObject) -> LiveObject:
         """Make a live object that shares this kind's sample."""
@@ -82,7 +88,7 @@ class KindStore:
         with self._lock:
             for key, gone in list(self._objects.items()):
                 if key not in listed and gone.uid not in self._fresh:
-                    del self._objects[key]
+                    self._drop(key)
                     events.append(Event(EventType.DELETED, key, gone, None))
             for key, new in listed.items():
                 old = self._objects.get(key)
@@ -126,7 +132,7 @@ class KindStore:
                 del self._ahead[gone.uid]
             if old is None or old.uid != gone.uid or (gone.version and old.version > gone.version):
                 return None
-            del self._objects[gone.key]
+            self._drop(gone.key)
             return Event(EventType.DELETED, gone.key, old, None)
 
     def record_write(self, new: LiveObject) -> None:
@@ -145,7 +151,7 @@ class KindStore:
             self._ahead.pop(new.uid, None)
             # Without the owner label it is none of this cache's objects any more; with a later version it may be again.
             self._bury(new.uid, new.version)
-            self._objects.pop(new.key, None)
+            self._drop(new.key)
 
     def record_deletion(self, key: ObjectKey, uid: str) -> None:
         """Take that an object is gone for good; its uid never comes back."""
@@ -155,7 +161,7 @@ class KindStore:
             self._ahead.pop(uid, None)
             old = self._objects.get(key)
             if old is not None and old.uid == uid:
-                del self._objects[key]
+                self._drop(key)
 
     def _is_outdated(self, new: LiveObject, old: LiveObject | None) -> bool:
         if (buried := self._tombstones.get(new.uid)) is not None and new.version <= buried:
@@ -168,8 +174,14 @@ class KindStore:
 
     def _put(self, new: LiveObject, old: LiveObject | None) -> Event:
         self._objects[new.key] = new
+        self._changes.update({new.apply_id, old.apply_id} if old is not None else {new.apply_id})
         self._tombstones.pop(new.uid, None)
         return Event(EventType.ADDED if old is None else EventType.MODIFIED, new.key, old, new)
+
+    def _drop(self, key: ObjectKey) -> None:
+        gone = self._objects.pop(key, None)
+        if gone is not None:
+            self._changes[gone.apply_id] += 1
 
     def _bury(self, uid: str, version: float) -> None:
         self._tombstones[uid] = max(version, self._tombstones.get(uid, 0))

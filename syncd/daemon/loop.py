@@ -198,7 +198,7 @@ class SyncLoop:
 
 
 def _repaired(result: Reconciliation) -> bool:
-    return any(outcome.action.drift for outcome in result.outcomes if outcome.action.type.changes_cluster)
+    return any(outcome.action.drift and outcome.action.type.changes_cluster for outcome in result.outcomes)
 
 
 def _log(result: Reconciliation, status: SyncStatus, causes: set[Cause]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
@@ -36,6 +37,8 @@ def after_reconcile(
     """The status after a reconcile that came to its end, well or not."""
     verdict = _verdict(result)
     objects = tuple(_objects(result, status, health))
+    if len(objects) == len(status.objects) and all(map(is_, objects, status.objects)):
+        objects = status.objects  # the same tuple says to listeners, at no cost, that nothing has changed
     status = replace(
         status,
         state=SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC,

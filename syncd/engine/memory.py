@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from syncd.engine.quiet import Quiet
     from syncd.model import Manifest, ObjectKey
     from syncd.plan.desired import DesiredSet
     from syncd.plan.settings import Settled
@@ -25,6 +26,7 @@ class Memory:
         discovery: The discovery snapshot that it was resolved with; compared by identity.
         desired: The desired set.
         namespaces: Namespaces that were seen to exist.
+        quiet: The last reconcile, if it found nothing to do.
     """
 
     settled: dict[ObjectKey, Settled] = field(default_factory=dict)
@@ -32,3 +34,4 @@ class Memory:
     discovery: object = None
     desired: DesiredSet | None = None
     namespaces: set[str] = field(default_factory=set)
+    quiet: Quiet | None = None

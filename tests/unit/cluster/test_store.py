@@ -226,3 +226,30 @@ def test_whatever_order_news_arrives_in_the_end_is_the_truth(history: list[str],
     assert version_in(kept) == expected
     if "delete" not in history:
         assert told >= {version for version, what in enumerate(history, start=1) if what == "foreign"}
+
+
+@given(st.lists(st.sampled_from(["write", "foreign", "delete", "list", "nothing"]), max_size=15))
+def test_equal_counts_of_changes_say_that_the_objects_are_equal(history: list[str]) -> None:
+    kept = KindStore()
+    for version, what in enumerate(history, start=1):
+        before, counted = kept.get(KEY), kept.changes("me")
+        if what == "write":
+            kept.record_write(obj(version))
+        elif what == "foreign":
+            kept.see(obj(version))
+        elif what == "delete":
+            kept.see_deleted(obj(version))
+        elif what == "list":
+            kept.begin_list()
+            kept.replace([obj(version)] if version % 2 else [])
+        assert (kept.get(KEY) is before) == (kept.changes("me") == counted)
+
+
+def test_what_happens_to_objects_of_others_changes_no_count_of_mine() -> None:
+    kept = KindStore()
+    kept.see(obj(1))
+    counted = kept.changes("me")
+    kept.see(obj(2, uid="v", name="b", label="you"))
+    assert kept.changes("me") == counted
+    kept.see(obj(3, label="you"))
+    assert kept.changes("me") == counted + 1
