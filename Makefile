@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint controlplane docs dashboards clean
+.PHONY: help demo test lint controlplane docs crd dashboards clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,6 +41,9 @@ controlplane: $(VENV)/.dev ## build the real Kubernetes control plane that tests
 
 docs: $(VENV)/.dev ## write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py
+
+crd: $(VENV)/.dev ## write the definition of the Sync resource, which is generated from the code
+	$(BIN)/python scripts/generate_crd.py
 
 dashboards: $(VENV)/.dev ## write the Grafana dashboards and the alerting rules that are generated
 	$(BIN)/python -m grafana.generate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -16,17 +16,32 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 def parse_duration(value: object) -> object:
-    """Read a Go duration (``90s``, ``1m30s``, ``1h``) as seconds; other types pass through to be judged by pydantic.
+    """Read a Go duration (``90s``, ``1m30s``, ``1h``) as seconds.
 
     Raises:
-        ValueError: The text is not such a duration.
+        ValueError: It is not such a text.
     """
-    if not isinstance(value, str):
-        return value
-    parts = _DURATION.findall(value)
+    parts = _DURATION.findall(value) if isinstance(value, str) else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
         raise ValueError("not a duration; write it like 30s, 5m or 1h30m")
     return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+
+
+def at_most_one(*names: str) -> tuple[str, str]:
+    """The rule for :func:`rules` that only one of these fields may be there."""
+    given = ", ".join(f"has(self.{name})" for name in names)
+    return f"[{given}].filter(x, x).size() <= 1", f"give one of {', '.join(names[:-1])} and {names[-1]}"
+
+
+def rules(*pairs: tuple[str, str], secret: bool = False) -> dict[str, Any]:
+    """What an API server has to check besides types, as ``json_schema_extra`` of a model or a field.
+
+    Args:
+        pairs: A rule in CEL, in which ``self`` is the value, and what to say where it does not hold.
+        secret: Whether the value may hold a secret, and is not to be quoted where a rule does not hold.
+    """
+    more = {"reason": "FieldValueForbidden"} if secret else {}
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message, **more} for rule, message in pairs]}
 
 
 Seconds = Annotated[float, BeforeValidator(parse_duration)]

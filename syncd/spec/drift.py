@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from syncd.spec.base import Model
+
+_Pointer = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^/"})]
 
 
 class IgnoreRule(Model):
@@ -20,7 +22,7 @@ class IgnoreRule(Model):
     """The object's namespace."""
     name: str | None = None
     """The object's name."""
-    paths: tuple[str, ...] = Field(min_length=1)
+    paths: tuple[_Pointer, ...] = Field(min_length=1, max_length=64)
     """The fields, as JSON pointers (RFC 6901) such as `/spec/replicas`."""
 
     @field_validator("paths", mode="before")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from syncd.spec.base import Model
+from syncd.spec.base import Model, at_most_one, rules
 
 
 class PlainRender(Model):
@@ -59,6 +59,8 @@ class Render(Model):
     Without any of these, every topmost folder with a kustomization file is built with Kustomize, every one with a
     `Chart.yaml` rendered with Helm, and all other manifests are read as they are.
     """
+
+    model_config = ConfigDict(json_schema_extra=rules(at_most_one("plain", "kustomize", "helm")))
 
     plain: PlainRender | None = None
     """Every YAML and JSON file below the path, as it is."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from syncd.spec.base import Model, SecretRef
+from syncd.spec.base import Model, SecretRef, at_most_one, rules
 
 _NOT_IN_REFS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\]|\.lock(/|$)|@\{|//|^/|/$|\.$|(^|/)\.")
 _URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
@@ -17,6 +17,8 @@ _SCP_LIKE = re.compile(r"^\w[\w.+-]*@\w[\w.-]*:(?!//|-)\S+$", re.ASCII)
 
 class GitRef(Model):
     """Which revision to follow; at most one of the fields. Without any, the repository's default branch."""
+
+    model_config = ConfigDict(json_schema_extra=rules(at_most_one("branch", "tag", "semver", "commit")))
 
     branch: str | None = Field(default=None, min_length=1)
     """The newest commit of this branch."""
@@ -45,7 +47,21 @@ class GitRef(Model):
 class GitSource(Model):
     """A Git repository."""
 
-    url: str = Field(min_length=1)
+    url: str = Field(
+        min_length=1,
+        max_length=2048,
+        json_schema_extra=rules(
+            (
+                r"self.matches('^(https?|ssh|git)://') || self.matches('^[A-Za-z0-9_][A-Za-z0-9_.+-]*@[A-Za-z0-9_]')",
+                "must be an https, http, ssh or git URL, or user@host:path; paths and file URLs are for Syncs in files",
+            ),
+            (
+                r"!self.matches('^(https?|git)://[^/]*@|^ssh://[^/@]*:[^/]*@|[?#\\s]')",
+                "must not hold credentials, '?', '#' or white space",
+            ),
+            secret=True,
+        ),
+    )
     """Where it is: an https, http, ssh, git or file URL, `user@host:path`, or a path. Never with credentials in it."""
     ref: GitRef = GitRef()
     """Which revision to follow."""

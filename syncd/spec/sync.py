@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from syncd.model import SyncdError
-from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds
+from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds, rules
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.prune import Adopt, Prune
 from syncd.spec.render import Render
@@ -19,11 +19,20 @@ KIND: Final = "Sync"
 
 
 class SyncSpec(Model):
-    """What one Sync asks for. Durations are seconds."""
+    """What one Sync asks for. Durations are written like `30s`, `5m` or `1h30m`."""
 
     source: Source
     """Where the manifests come from."""
-    path: str = "."
+    path: str = Field(
+        default=".",
+        max_length=1024,
+        json_schema_extra=rules(
+            (
+                "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
+                "must be a path inside the repository, without '..'",
+            )
+        ),
+    )
     """The folder in it."""
     interval: Seconds = Field(default=60.0, ge=0.1)
     """How often to look for a new revision and for drift."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from syncd.spec.base import DNS_LABEL, Model
+from syncd.spec.base import DNS_LABEL, Model, rules
 
 
 class Target(Model):
     """Where objects go that name no namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.createNamespace) || !self.createNamespace || has(self.namespace) && self.namespace != ''",
+                "createNamespace needs a namespace",
+            )
+        )
+    )
 
     namespace: str = Field(default="", pattern=rf"{DNS_LABEL}|^$")
     """The namespace of objects that name none."""

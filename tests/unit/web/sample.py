@@ -218,7 +218,7 @@ def believable() -> FakeBoard:
 
 def hostile() -> SyncStatus:
     """A Sync in which everything that anybody can choose is an attack."""
-    document = make_sync("victim").model_dump(by_alias=True, exclude_none=True)
+    document = make_sync("victim").model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
     document["spec"]["path"] = ATTACK
     document["spec"]["source"]["git"] = {"url": f"https://git.example.com/{ATTACK.replace(' ', '')}"}
     revision = Revision(ATTACK, ATTACK, ATTACK)
