@@ -105,6 +105,15 @@ def listen_option() -> Callable[..., Any]:
     )
 
 
+def webhook_option() -> Callable[..., Any]:
+    """Add ``--webhook-secret-file``."""
+    return click.option(
+        "--webhook-secret-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Let Git servers that know the secret in this file call POST /hooks/... when somebody pushes.",
+    )
+
+
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--log-level`` and ``--log-format``."""
     return _with(

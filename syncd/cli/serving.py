@@ -10,6 +10,7 @@ from syncd.cli.session import open_cluster, open_sources
 from syncd.daemon.service import Daemon
 from syncd.telemetry.metrics import Telemetry
 from syncd.web import WebServer, create_app
+from syncd.web.hooks import Hooks
 
 if TYPE_CHECKING:
     import threading
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from syncd.cli.options import ClusterChoice
     from syncd.daemon.status import Board, Listener
     from syncd.spec import Sync
+    from syncd.web.hooks import SecretFile
 
 STOP_SECONDS: Final = 30.0
 """How long the work in hand may take to reach a safe point; a Pod gets as long before it is killed."""
@@ -46,6 +48,7 @@ def serving(
     data_dir: Path,
     stop: threading.Event,
     listeners: Sequence[Listener] = (),
+    webhook_secret: SecretFile | None = None,
 ) -> Iterator[Service]:
     """Run a daemon for as long as this lasts.
 
@@ -56,6 +59,7 @@ def serving(
         data_dir: Where mirrors are kept.
         stop: Ends what reads from Git, early, once it is set.
         listeners: Who else is told of what happens.
+        webhook_secret: What callers of webhooks must know; without it there are no webhooks.
 
     Raises:
         SyncdError: It cannot start.
@@ -65,7 +69,8 @@ def serving(
         telemetry.watch_live(cluster.live)
         sources = open_sources(data_dir, stop, cluster, telemetry.observe_git)
         daemon = Daemon(syncs, cluster, sources, listeners=(telemetry, *listeners))
-        web = WebServer(create_app(daemon.board, telemetry.registry), *listen)
+        hooks = Hooks(daemon.board, daemon.trigger, webhook_secret) if webhook_secret else None
+        web = WebServer(create_app(daemon.board, telemetry.registry, hooks=hooks), *listen)
         web.start()  # before the daemon: an address that is taken is to be known before anything is written
         try:
             daemon.start()

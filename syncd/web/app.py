@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from syncd.daemon.status import Board, SyncStatus
     from syncd.model import JSONValue
+    from syncd.web.hooks import Hooks
     from syncd.web.pages import Clock
 
 _STATIC: Final = Path(__file__).parent / "static"
@@ -35,15 +36,18 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def create_app(board: Board, registry: CollectorRegistry, clock: Clock = _now) -> Starlette:
-    """The whole web surface of a daemon, read-only.
+def create_app(
+    board: Board, registry: CollectorRegistry, clock: Clock = _now, *, hooks: Hooks | None = None
+) -> Starlette:
+    """The whole web surface of a daemon, read-only but for the webhooks, which can make Syncs look at Git.
 
     Args:
         board: What is shown.
         registry: What ``/metrics`` exports.
         clock: The time now, with a time zone, for "3 min ago".
+        hooks: Receives webhooks; without it there are none.
     """
-    site = _Site(board, registry, Pages(clock))
+    site = _Site(board, registry, Pages(clock), hooks)
     return Starlette(
         routes=[
             Route("/", site.overview),
@@ -53,6 +57,7 @@ def create_app(board: Board, registry: CollectorRegistry, clock: Clock = _now) -
             Route("/metrics", site.metrics),
             Route("/healthz", site.healthz),
             Route("/readyz", site.readyz),
+            Route("/hooks/{forge}", site.hook, methods=["POST"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
         middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)],
@@ -63,10 +68,11 @@ def create_app(board: Board, registry: CollectorRegistry, clock: Clock = _now) -
 class _Site:
     """The endpoints. Those that render are plain functions, so that Starlette runs them off its event loop."""
 
-    def __init__(self, board: Board, registry: CollectorRegistry, pages: Pages) -> None:
+    def __init__(self, board: Board, registry: CollectorRegistry, pages: Pages, hooks: Hooks | None) -> None:
         self._board = board
         self._registry = registry
         self._pages = pages
+        self._hooks = hooks
 
     def overview(self, request: Request) -> Response:
         query = SyncQuery.parse(request.query_params)
@@ -87,6 +93,12 @@ class _Site:
     def metrics(self, request: Request) -> Response:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         return Response(encode(self._registry), headers={"Content-Type": content_type})
+
+    async def hook(self, request: Request) -> Response:
+        if self._hooks is None:
+            raise HTTPException(404, "There are no webhooks: syncd was started without --webhook-secret-file.")
+        code, answer = await self._hooks.receive(request)
+        return _json(answer, code)
 
     async def healthz(self, _request: Request) -> Response:
         return _probe(self._board.alive())
@@ -117,7 +129,7 @@ class _Site:
         return status
 
     def _error(self, request: Request, code: int, message: str) -> Response:
-        if request.url.path.startswith("/api/"):
+        if request.url.path.startswith(("/api/", "/hooks/")):
             return _json({"error": message}, code)
         title = {400: "Bad request", 404: "Not found", 405: "Method not allowed"}.get(code, "Error")
         return _html(self._pages.error(code, title, message, root=_root(request)), code)

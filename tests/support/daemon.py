@@ -12,7 +12,7 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _T = TypeVar("_T")
@@ -45,9 +45,10 @@ def sync_document(name: str, url: str, **spec: Any) -> dict[str, Any]:
 class DaemonProcess:
     """``syncd run`` against one cluster; end it with :meth:`stop`, or let :meth:`kill` do its worst."""
 
-    def __init__(self, folder: Path, kubeconfig: Path, *syncs: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path, *syncs: dict[str, Any], options: Sequence[str] = ()) -> None:
         self.folder = folder
         self._kubeconfig = kubeconfig
+        self._options = options
         self._config = folder / "syncs.yaml"
         self._config.write_text("---\n".join(json.dumps(sync) + "\n" for sync in syncs))
         self._process: subprocess.Popen[bytes] | None = None
@@ -71,7 +72,7 @@ class DaemonProcess:
         self._starts += 1
         command = [sys.executable, "-m", "syncd.cli", "run", "--config", str(self._config)]
         command += ["--kubeconfig", str(self._kubeconfig), "--listen", "127.0.0.1:0"]
-        command += ["--data-dir", str(self.folder / "data"), "--log-format", "json"]
+        command += ["--data-dir", str(self.folder / "data"), "--log-format", "json", *self._options]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stderr=log, stdout=log, start_new_session=True)
         self.url = eventually("the daemon says where it serves", self._address)

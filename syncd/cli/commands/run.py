@@ -14,11 +14,13 @@ from syncd.cli.options import (
     data_dir_option,
     listen_option,
     log_options,
+    webhook_option,
 )
 from syncd.cli.serving import serving
 from syncd.cli.signals import stopped_by_signal
 from syncd.daemon.config import load_syncs
 from syncd.telemetry.logs import configure_logging
+from syncd.web.hooks import SecretFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +35,17 @@ log = structlog.get_logger("syncd")
 @cluster_options
 @listen_option()
 @data_dir_option()
+@webhook_option()
 @log_options
 def command(
-    *, config: Path, cluster: ClusterChoice, listen: tuple[str, int], data_dir: Path, log_level: str, log_format: str
+    *,
+    config: Path,
+    cluster: ClusterChoice,
+    listen: tuple[str, int],
+    data_dir: Path,
+    webhook_secret_file: Path | None,
+    log_level: str,
+    log_format: str,
 ) -> int:
     """Follow the repositories of all Syncs and keep the cluster equal to them, until SIGTERM or Ctrl-C.
 
@@ -45,9 +55,12 @@ def command(
     """
     configure_logging(log_level, log_format)
     syncs = load_syncs(config)
+    webhook_secret = SecretFile(webhook_secret_file) if webhook_secret_file else None
+    if webhook_secret is not None:
+        webhook_secret.read()  # now, rather than at the first call
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        serving(syncs, cluster, listen=listen, data_dir=data_dir, stop=stop) as service,
+        serving(syncs, cluster, listen=listen, data_dir=data_dir, stop=stop, webhook_secret=webhook_secret) as service,
     ):
         log.info("serving", address=service.url)
         stop.wait()

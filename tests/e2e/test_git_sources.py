@@ -1,0 +1,73 @@
+"""The daemon as a process with private repositories, and with Git servers that call it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from tests.support.daemon import DaemonProcess, sync_document
+from tests.unit.source.gitserver import serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.clusters import ClusterUnderTest
+    from tests.support.repository import Repository
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\ndata: {colour: %s}\n"
+
+
+def secret(password: str) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "git", "namespace": "syncd"},
+            "stringData": {"username": "me", "password": password},
+        }
+    )
+
+
+def push_event(daemon: DaemonProcess, url: str) -> dict[str, Any]:
+    body = json.dumps({"url": url}).encode()
+    signature = f"sha256={hmac.new(b'open sesame', body, hashlib.sha256).hexdigest()}"
+    request = urllib.request.Request(  # noqa: S310 - the daemon's own address
+        f"{daemon.url}/hooks/generic", data=body, headers={"X-Signature": signature}
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - the same
+        found: dict[str, Any] = json.loads(answer.read())
+        return found
+
+
+def test_a_private_repository_is_followed_with_a_secret_of_the_cluster_and_at_once_when_its_server_calls(
+    tmp_path: Path, cluster: ClusterUnderTest, repository: Repository
+) -> None:
+    first = repository.commit({"a.yaml": MAP % "blue"})
+    (tmp_path / "webhook").write_text("open sesame\n")
+    with serving(repository.path.parent, basic="me:new") as server:
+        url = f"{server.url}/{repository.path.name}"
+        # An hour: whatever happens after the start happens because somebody called.
+        document = sync_document("shop", url, interval="1h")
+        document["spec"]["source"]["git"]["secretRef"] = {"name": "git"}
+        options = ("--webhook-secret-file", str(tmp_path / "webhook"))
+        with DaemonProcess(tmp_path, cluster.kubeconfig, document, options=options) as daemon:
+            status = daemon.wait_for("shop", "misses its Secret", lambda status: status["error"])
+            assert "Secret syncd/git" in status["error"]
+            cluster.kubectl("create", "namespace", "syncd")
+            cluster.kubectl("apply", "-f", "-", stdin=secret("old"))
+            push_event(daemon, url)
+            refused = daemon.wait_for("shop", "is refused", lambda status: status["reason"] == "AuthenticationRefused")
+            assert "old" not in json.dumps(refused)
+            cluster.kubectl("apply", "-f", "-", stdin=secret("new"))
+            push_event(daemon, url)
+            daemon.wait_synced("shop", first)
+            second = repository.commit({"a.yaml": MAP % "green"})
+            assert push_event(daemon, url)["triggered"] == ["syncd/shop"]
+            daemon.wait_synced("shop", second)
+            live = cluster.kubectl.get("configmap", "settings", "default")
+            assert live is not None
+            assert live["data"] == {"colour": "green"}
+            assert "open sesame" not in daemon.log.read_text()
