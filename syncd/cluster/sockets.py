@@ -1,18 +1,30 @@
-"""Connections that can be cut from another thread, so that a request in hand ends at once when syncd stops."""
+"""Connections that can be cut from another thread, so that a request in hand ends at once when syncd stops.
+
+What was not delivered by then is never delivered: a connection that is given up is reset. Otherwise the kernel would go
+on trying to bring a write to the server when another replica of syncd may be writing there already.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import threading
 import weakref
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import urllib3
+
+FENCE: Final[ContextVar[Callable[[], None] | None]] = ContextVar("fence", default=None)
+"""Asked once more when a connection had to be made first, which may take seconds; raises to forbid the request."""
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 
 class OpenConnections:
@@ -25,6 +37,10 @@ class OpenConnections:
 
     def add(self, connection: HTTPConnection) -> None:
         """Take in a connection that has just been made."""
+        if connection.sock is not None:
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        if fence := FENCE.get():
+            fence()
         with self._lock:
             self._connections.add(connection)
             cut = self._cut

@@ -37,7 +37,7 @@ from syncd.cluster.errors import (
     from_response,
 )
 from syncd.cluster.retry import RetryPolicy
-from syncd.cluster.sockets import OpenConnections
+from syncd.cluster.sockets import FENCE, OpenConnections
 from syncd.cluster.stream import Stream
 from syncd.cluster.target import Target, target_of
 
@@ -149,7 +149,8 @@ class Transport:
     """Requests to one API server. Safe to use from many threads.
 
     Attributes:
-        before_write: Called before each try of each request that may change something; raises to forbid it.
+        before_write: Called before each try of each request that may change something, as late as can be; raises to
+            forbid it.
         observer: Called after each try.
     """
 
@@ -218,8 +219,6 @@ class Transport:
         deadline = time.monotonic() + timeout
         for attempt in itertools.count(1):
             self._check(stop)
-            if call.writes and self.before_write is not None:
-                self.before_write()
             session = self._session
             try:
                 return self._try(session, call, deadline, timeout)
@@ -315,16 +314,25 @@ class Transport:
         return Response(status, raw.headers, data)
 
     def _send(self, session: Session, call: _Call, rest: float, gap: float) -> urllib3.BaseHTTPResponse:
-        return session.pool.urlopen(
-            call.method,
-            session.url + call.url_path,
-            body=call.payload,
-            headers={**call.headers, **session.authorization(rest)},
-            timeout=urllib3.Timeout(connect=min(rest, CONNECT_TIMEOUT), read=gap),
-            retries=False,
-            redirect=False,
-            preload_content=False,
-        )
+        """Send, after asking the fence as late as can be: getting the credentials and connecting may take seconds."""
+        headers = {**call.headers, **session.authorization(rest)}
+        fence = self.before_write if call.writes else None
+        if fence is not None:
+            fence()
+        token = FENCE.set(fence)
+        try:
+            return session.pool.urlopen(
+                call.method,
+                session.url + call.url_path,
+                body=call.payload,
+                headers=headers,
+                timeout=urllib3.Timeout(total=rest, connect=min(rest, CONNECT_TIMEOUT), read=gap),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+        finally:
+            FENCE.reset(token)
 
     @staticmethod
     def _read(raw: urllib3.BaseHTTPResponse, deadline: float) -> bytes:

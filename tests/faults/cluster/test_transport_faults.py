@@ -26,6 +26,7 @@ from syncd.cluster.errors import (
     UnreachableError,
 )
 from syncd.cluster.transport import Observation, Transport
+from syncd.model import SyncdError
 from tests.faults.cluster.fakeapi import Exchange, FakeAPI, PlainSession, transport_to
 
 if TYPE_CHECKING:
@@ -240,13 +241,39 @@ def test_the_fence_is_asked_before_each_try_of_a_write_and_never_before_a_read()
         assert len(asked) == 1
 
 
+class FencedError(SyncdError):
+    """What a fence raises."""
+
+
 def test_a_fence_that_raises_keeps_the_write_from_being_sent() -> None:
     def fence() -> None:
-        raise PermissionError("no longer the leader")
+        raise FencedError("no longer the leader")
 
-    with served(fine, before_write=fence) as (server, transport), pytest.raises(PermissionError):
+    with served(fine, before_write=fence) as (server, transport), pytest.raises(FencedError):
         transport.request("DELETE", PATH)
     assert not server.requests
+
+
+def test_the_fence_is_asked_again_when_a_connection_had_to_be_made_first() -> None:
+    answers = iter([True, False])
+
+    def fence() -> None:
+        if not next(answers):
+            raise FencedError("no longer the leader")
+
+    with served(fine, before_write=fence) as (server, transport), pytest.raises(FencedError):
+        transport.request("DELETE", PATH)
+    assert not server.requests
+
+
+def test_a_write_that_was_given_up_does_not_arrive_later() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        transport = transport_to(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        with pytest.raises(TimedOutError):
+            transport.request("POST", PATH, body={"big": "x" * 100_000}, timeout=0.2, retry=False)
+        late, _ = listener.accept()
+        with late, pytest.raises(ConnectionResetError):
+            b"".join(iter(lambda: late.recv(65536), b""))
 
 
 def test_the_observer_sees_each_try_with_its_status() -> None:
