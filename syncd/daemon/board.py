@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from syncd.daemon.status import SyncStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from syncd.daemon.status import DriftRecord, Listener, SyncStatus
+    from syncd.daemon.status import DriftRecord, Listener
+    from syncd.spec import Sync
 
 
 class StatusBoard:
     """The snapshots of all Syncs; may be read and written by any thread."""
 
-    def __init__(self, listeners: Iterable[Listener] = (), *, alive: Callable[[], str] = lambda: "") -> None:
+    def __init__(
+        self,
+        listeners: Iterable[Listener] = (),
+        *,
+        alive: Callable[[], str] = lambda: "",
+        may_be_ready: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Begin empty; ``alive`` says what does not run, and ``may_be_ready`` what is missing besides the Syncs."""
         self._alive = alive
+        self._may_be_ready = may_be_ready
+        self._was_ready = False
         self._statuses: dict[str, SyncStatus] = {}
         self._listeners = tuple(listeners)
         self._lock = threading.Lock()
@@ -30,10 +43,17 @@ class StatusBoard:
         return self._statuses.get(sync_id)
 
     def ready(self) -> str:
-        """Empty once every Sync that is not suspended has been tried once, else which has not."""
-        for status in self.statuses():
-            if status.last_attempt is None and not status.sync.spec.suspend:
-                return f"{status.id} has not been reconciled yet"
+        """Empty once every Sync that is not suspended has been tried once, else which has not.
+
+        It stays empty from then on: a Sync that is added later makes nobody unready.
+        """
+        if not self._was_ready:
+            for status in self.statuses():
+                if status.last_attempt is None and not status.sync.spec.suspend:
+                    return f"{status.id} has not been reconciled yet"
+            problem = self._may_be_ready()
+            self._was_ready = not problem
+            return problem
         return ""
 
     def alive(self) -> str:
@@ -48,6 +68,19 @@ class StatusBoard:
             listener.status_changed(status)
             if reconciled:
                 listener.reconciled(status)
+
+    def begin(self, sync: Sync) -> None:
+        """Give a Sync its place; what is known of it already stays, though it may ask for something else now."""
+        known = self.status(sync.id)
+        self.put(replace(known, sync=sync, reconciling=False, next_attempt=None) if known else SyncStatus(sync))
+
+    def remove(self, sync_id: str) -> None:
+        """Take a Sync that is no more off the board."""
+        with self._lock:
+            known = self._statuses.pop(sync_id, None)
+        if known is not None:
+            for listener in self._listeners:
+                listener.sync_removed(sync_id)
 
     def drifted(self, status: SyncStatus, records: Iterable[DriftRecord]) -> None:
         """Tell of drift that was not known before."""

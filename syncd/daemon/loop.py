@@ -69,7 +69,6 @@ class SyncLoop:
         board: StatusBoard,
         *,
         wake: Callable[[str, datetime], None],
-        stop: threading.Event,
     ) -> None:
         """Begin with an empty memory.
 
@@ -79,14 +78,13 @@ class SyncLoop:
             live: Where the health of objects is read.
             board: Where the status hangs.
             wake: Asks the scheduler to run the Sync of this id at this moment.
-            stop: Set when the daemon ends.
         """
         self.sync = sync
         self.owner = ""
         self._reconciler = reconciler
         self._board = board
         self._wake = wake
-        self._stop = stop
+        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._causes: set[Cause] = set()
         self._running = False
@@ -95,7 +93,7 @@ class SyncLoop:
         self._ledger = DriftLedger()
         self._health = HealthBook(live)
         self._pace = RepairPace()
-        board.put(SyncStatus(sync))
+        board.begin(sync)
 
     def trigger(self, cause: Cause) -> None:
         """Have the Sync reconciled soon: at once, or right after the reconcile that runs now."""
@@ -105,10 +103,14 @@ class SyncLoop:
                 return
         self._wake(self.sync.id, self._soon(cause))
 
+    def stop(self) -> None:
+        """Begin nothing any more, and give up what is under way at its next safe point. Does not wait for it."""
+        self._stop.set()
+
     def run(self) -> None:
         """Reconcile once, and say when the next time is."""
         with self._lock:
-            if self._running:
+            if self._running or self._stop.is_set():
                 return  # the run that is under way sees every cause when it ends
             causes, self._causes = self._causes or {Cause.POLL}, set()
             self._running = True
@@ -171,10 +173,19 @@ class SyncLoop:
             log.exception("reconcile failed by a defect of syncd")
             error = InternalError(f"{type(failure).__name__}: {failure}")
         durations["total"] = time.perf_counter() - begin
+        if self._stop.is_set() and (result is None or result.interrupted):
+            return self._given_up(status)
         if result is None:
             assert error is not None  # noqa: S101 - one of the two is set above
             return self._failed(status, error, durations)
         return self._ended(status, replace(result, durations=durations), causes)
+
+    def _given_up(self, status: SyncStatus) -> SyncStatus:
+        """It was told to stop: whoever goes on, in this process or the next, does what is left."""
+        log.info("reconcile given up")
+        given_up = replace(status, reconciling=False)
+        self._board.put(given_up)
+        return given_up
 
     def _failed(self, status: SyncStatus, error: SyncdError, durations: dict[str, float]) -> SyncStatus:
         now = datetime.now(UTC)

@@ -1,9 +1,10 @@
-"""The daemon: one scheduler, one loop for each Sync, and an orderly end."""
+"""The daemon: one scheduler, one worker for each Sync, and an orderly end. Syncs come, change and go while it runs."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,17 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from syncd.daemon.board import StatusBoard
+from syncd.daemon.ending import Ending
 from syncd.daemon.loop import Cause, SyncLoop
+from syncd.daemon.seat import Seat
 from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
 from syncd.plan.desired import live_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from syncd.cluster import Cluster, Event
+    from syncd.daemon.seat import Worker
     from syncd.daemon.status import Listener
     from syncd.engine.sources import Sources
     from syncd.spec import Sync
@@ -46,11 +50,21 @@ class Daemon:
         sources: Sources,
         *,
         listeners: Iterable[Listener] = (),
+        may_be_ready: Callable[[], str] = lambda: "",
         workers: int = DEFAULT_WORKERS,
     ) -> None:
-        self.board = StatusBoard(listeners, alive=self._alive)
+        """Make ready.
+
+        Args:
+            syncs: What to follow at first.
+            cluster: Where to.
+            sources: Where from.
+            listeners: Who is told of what happens.
+            may_be_ready: Says what else is missing before the daemon counts as ready; "" for nothing.
+            workers: How many Syncs are worked on at once.
+        """
+        self.board = StatusBoard(listeners, alive=self._alive, may_be_ready=may_be_ready)
         self._cluster = cluster
-        self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(PARALLEL_WRITES * 2, thread_name_prefix="syncd-request")
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
@@ -61,22 +75,40 @@ class Daemon:
         )
         self._scheduler.add_listener(self._on_trouble, EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES)
         syncs = tuple(syncs)
-        reconciler = Reconciler(cluster, sources, self._pool, syncs)
-        self._loops = {
-            sync.id: SyncLoop(sync, reconciler, cluster.live, self.board, wake=self._wake, stop=self._stop)
-            for sync in syncs
-        }
+        self._reconciler = Reconciler(cluster, sources, self._pool, syncs)
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._seats: dict[str, Seat] = {}
+        for sync in syncs:
+            self.put(sync)
 
     def start(self) -> None:
         """Begin; every Sync that is not suspended is reconciled at once."""
         self._cluster.live.subscribe(self._on_event)
-        for loop in self._loops.values():
-            if not loop.sync.spec.suspend:
-                self._scheduler.add_job(
-                    loop.run, "interval", seconds=_FAR_AWAY, id=loop.sync.id, next_run_time=datetime.now(UTC)
-                )
         self._scheduler.start()
-        log.info("daemon started", syncs=len(self._loops))
+        log.info("daemon started", syncs=len(self._seats))
+
+    def put(self, sync: Sync) -> None:
+        """Follow a Sync from now on: a new one, or instead of one of the same name. May be called at any time.
+
+        What is under way for the one before is given up at its next safe point.
+        """
+        self._reconciler.follow(sync)
+        self._seat(sync.id, lambda: self._follow(sync))
+
+    def end(self, sync: Sync, ended: Callable[[], None]) -> None:
+        """Bring a Sync to its end: delete or release its objects, as its deletion policy says, and its inventory.
+
+        Args:
+            sync: The Sync; nothing of it is rendered.
+            ended: Called when nothing is left. It may raise a :class:`SyncdError`, and is called again then.
+        """
+        self._reconciler.follow(sync)
+        self._seat(sync.id, lambda: self._bring_to_its_end(sync, ended))
+
+    def forget(self, sync_id: str) -> None:
+        """Follow a Sync no more. Its objects stay, and so does its inventory."""
+        self._seat(sync_id, lambda: self._leave(sync_id))
 
     def trigger(self, sync_id: str) -> None:
         """Reconcile a Sync now.
@@ -84,7 +116,10 @@ class Daemon:
         Raises:
             KeyError: There is no such Sync.
         """
-        self._loops[sync_id].trigger(Cause.REQUEST)
+        worker = self._seats[sync_id].worker
+        if worker is None:
+            raise KeyError(sync_id)
+        worker.trigger(Cause.REQUEST)
 
     def stop(self, timeout: float = 30.0) -> bool:
         """End: work in hand finishes or is given up at its next safe point.
@@ -95,7 +130,11 @@ class Daemon:
         Returns:
             Whether everything ended in time.
         """
-        self._stop.set()
+        with self._lock:
+            self._stopping = True
+            seats = tuple(self._seats.values())
+        for seat in seats:
+            seat.replace(lambda: None)
         ender = threading.Thread(target=self._scheduler.shutdown, name="syncd-shutdown", daemon=True)
         ender.start()
         ender.join(timeout)
@@ -104,6 +143,55 @@ class Daemon:
         self._cluster.close()
         log.info("daemon stopped", in_time=in_time)
         return in_time
+
+    def _seat(self, sync_id: str, make: Callable[[], Worker | None]) -> None:
+        """Give a Sync another worker."""
+        with self._lock:
+            if self._stopping:
+                return
+            seat = self._seats.get(sync_id)
+            if seat is None:
+                seat = self._seats[sync_id] = Seat()
+        seat.replace(make)
+
+    def _follow(self, sync: Sync) -> Worker:
+        loop = SyncLoop(sync, self._reconciler, self._cluster.live, self.board, wake=self._wake)
+        if sync.spec.suspend:
+            self._unschedule(sync.id)
+        else:
+            self._schedule(sync.id)
+        return loop
+
+    def _bring_to_its_end(self, sync: Sync, ended: Callable[[], None]) -> Worker:
+        ending = Ending(sync, self._reconciler, self.board, wake=self._wake, ended=ended)
+        self._schedule(sync.id)
+        return ending
+
+    def _leave(self, sync_id: str) -> None:
+        self._unschedule(sync_id)
+        self._reconciler.forget(sync_id)
+        self.board.remove(sync_id)
+
+    def _schedule(self, sync_id: str) -> None:
+        """Have a Sync's worker run now, and whenever it asks to be woken."""
+        self._scheduler.add_job(
+            self._run,
+            "interval",
+            args=[sync_id],
+            seconds=_FAR_AWAY,
+            id=sync_id,
+            next_run_time=datetime.now(UTC),
+            replace_existing=True,
+        )
+
+    def _unschedule(self, sync_id: str) -> None:
+        with suppress(JobLookupError):
+            self._scheduler.remove_job(sync_id)
+
+    def _run(self, sync_id: str) -> None:
+        seat = self._seats.get(sync_id)
+        if seat is not None:
+            seat.run()
 
     def _on_trouble(self, event: JobExecutionEvent) -> None:
         """The scheduler could not run a job, or it died: it must not be the last that is heard of its Sync."""
@@ -123,10 +211,11 @@ class Daemon:
     def _on_event(self, event: Event) -> None:
         """A watched object was changed by somebody else."""
         known = event.new or event.old
-        loop = next((loop for loop in self._loops.values() if known and known.apply_id == loop.owner), None)
-        if loop is None or loop.sync.spec.suspend:
+        workers = (seat.worker for seat in tuple(self._seats.values()))
+        worker = next((worker for worker in workers if worker and known and known.apply_id == worker.owner), None)
+        if not isinstance(worker, SyncLoop) or worker.sync.spec.suspend:
             return
         if event.old and event.new and live_digest(event.old.parse()) == live_digest(event.new.parse()):
-            loop.refresh_health()
+            worker.refresh_health()
         else:
-            loop.trigger(Cause.EVENT)
+            worker.trigger(Cause.EVENT)

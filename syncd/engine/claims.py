@@ -30,15 +30,27 @@ class Claims:
     """The desired objects of all Syncs of this process; may be used by many threads.
 
     Args:
-        syncs: All of them.
+        syncs: All of them at first.
         render: What a Sync's source wants now.
     """
 
     def __init__(self, syncs: Iterable[Sync], render: Callable[[Sync, Deadline], frozenset[ObjectKey]]) -> None:
-        self._syncs = tuple(syncs)
+        self._syncs = {sync.id: sync for sync in syncs}
         self._render = render
         self._lock = threading.Lock()
         self._known: dict[str, frozenset[ObjectKey]] = {}
+
+    def follow(self, sync: Sync) -> None:
+        """Take note of a Sync that is new, or that asks for something else now."""
+        with self._lock:
+            self._syncs[sync.id] = sync
+            self._known.pop(sync.id, None)
+
+    def forget(self, sync_id: str) -> None:
+        """A Sync is no more, and wants nothing."""
+        with self._lock:
+            self._syncs.pop(sync_id, None)
+            self._known.pop(sync_id, None)
 
     def note(self, sync: Sync, keys: frozenset[ObjectKey]) -> None:
         """Remember what a Sync wants."""
@@ -54,7 +66,9 @@ class Claims:
         deadline = Deadline(min(deadline.at, Deadline.after(_PATIENCE).at), deadline.stop)
         claimed: dict[ObjectKey, str] = {}
         doubts: list[str] = []
-        for other in self._syncs:
+        with self._lock:
+            syncs = tuple(self._syncs.values())
+        for other in syncs:
             if other.id == sync.id:
                 continue
             heir = sync.id in other.spec.adopt.from_

@@ -96,11 +96,20 @@ class Reconciler:
     """
 
     def __init__(self, cluster: Cluster, sources: Sources, pool: Executor, syncs: Iterable[Sync] = ()) -> None:
-        """Begin; ``syncs`` are all Syncs that this process knows, which may want what another one drops."""
+        """Begin; ``syncs`` are all Syncs that this process knows at first."""
         self._cluster = cluster
         self._sources = sources
         self._pool = pool
         self._claims = Claims(syncs, self._wanted)
+
+    def follow(self, sync: Sync) -> None:
+        """Know of a Sync, new or changed: it may want what another one drops."""
+        self._claims.follow(sync)
+
+    def forget(self, sync_id: str) -> None:
+        """Know of a Sync no more, and let go of what was watched for it."""
+        self._claims.forget(sync_id)
+        self._cluster.live.want(sync_id, ())
 
     def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
         """The revision that the Sync's source has now."""

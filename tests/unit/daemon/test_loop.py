@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,14 +48,12 @@ class Harness:
         self.woken: list[datetime] = []
         self.reconciler = FakeReconciler(meanwhile)
         self.board = StatusBoard()
-        self.stop = threading.Event()
         self.loop = SyncLoop(
             SYNC,
             cast("Reconciler", self.reconciler),
             cast("Any", None),
             self.board,
             wake=lambda _, moment: self.woken.append(moment),
-            stop=self.stop,
         )
 
 
@@ -134,6 +131,6 @@ def test_even_a_defect_does_not_end_a_sync(place: str) -> None:
 
 def test_after_the_stop_it_asks_for_no_more() -> None:
     harness = Harness()
-    harness.stop.set()
+    harness.loop.stop()
     harness.loop.run()
     assert not harness.woken
