@@ -5,17 +5,42 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pathspec import GitIgnoreSpec
+from pydantic import Field, field_validator
 
-from syncd.spec.base import Model, at_most_one, rules
+from syncd.spec.base import Model
+
+Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+"""Lines of a ``.gitignore``."""
 
 
 class PlainRender(Model):
-    """Read every YAML and JSON file below the path."""
+    """Which files count, by patterns with the rules of `.gitignore`, relative to the path.
+
+    What is left out counts for nothing: neither as a manifest nor as a folder for Kustomize or Helm. A `.syncdignore`
+    at the path leaves out more.
+    """
+
+    include: Patterns = ()
+    """Only what matches one of these counts; without any, everything does."""
+    exclude: Patterns = ()
+    """What matches one of these does not count, whatever `include` says."""
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                means_nothing = GitIgnoreSpec.from_lines([pattern]).patterns[0].include is None
+            except ValueError:  # as of a lone "!"
+                means_nothing = True
+            if means_nothing:
+                raise ValueError(f"{pattern!r} is not a pattern as in a .gitignore")
+        return patterns
 
 
 class KustomizeRender(Model):
-    """Build the kustomization at the path with the real kustomize."""
+    """Build kustomizations with the real kustomize."""
 
 
 class HelmRender(Model):
@@ -56,22 +81,20 @@ class HelmRender(Model):
 class Render(Model):
     """How files become manifests.
 
-    Without any of these, every topmost folder with a kustomization file is built with Kustomize, every one with a
-    `Chart.yaml` rendered with Helm, and all other manifests are read as they are.
+    Every topmost folder with a kustomization file is built with Kustomize, every one with a `Chart.yaml` rendered with
+    Helm, and all other manifests are read as they are. With one of these fields, only that renderer is used, and
+    Kustomize and Helm then render the path itself; with several, these are used, each folder by its own.
     """
 
-    model_config = ConfigDict(json_schema_extra=rules(at_most_one("plain", "kustomize", "helm")))
-
     plain: PlainRender | None = None
-    """Every YAML and JSON file below the path, as it is."""
+    """YAML and JSON files, as they are."""
     kustomize: KustomizeRender | None = None
-    """What the kustomization at the path builds."""
+    """What kustomizations build."""
     helm: HelmRender | None = None
-    """What the chart at the path renders."""
+    """What charts render."""
 
-    @model_validator(mode="after")
-    def _at_most_one(self) -> Render:
+    @property
+    def only(self) -> str:
+        """The one renderer that is asked for, or "" when folders tell."""
         given = [name for name in ("plain", "kustomize", "helm") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"give one of plain, kustomize and helm, not {' and '.join(given)}")
-        return self
+        return given[0] if len(given) == 1 else ""

@@ -81,6 +81,43 @@ def test_syncdignore_leaves_out_what_it_names(bench: Bench) -> None:
     assert names(bench.commit_and_render(files, path="apps")) == ["keep", "values"]
 
 
+@pytest.mark.parametrize(
+    ("patterns", "found"),
+    [
+        ({"include": ["web/"]}, ["web", "built"]),
+        ({"include": ["*.yaml"], "exclude": ["/web/"]}, ["a", "old"]),
+        ({"exclude": ["old.*", "/web/k"]}, ["a", "web"]),
+        ({"exclude": ["*", "!/a.yaml"]}, ["a"]),
+    ],
+)
+def test_the_sync_says_what_counts_also_where_folders_tell_the_renderer(
+    bench: Bench, patterns: dict[str, list[str]], found: list[str]
+) -> None:
+    files = {
+        "a.yaml": config_map("a"),
+        "old.yaml": config_map("old"),
+        "web/w.yaml": config_map("web"),
+        "web/k/kustomization.yaml": "resources: [k.yaml]\n",
+        "web/k/k.yaml": config_map("built"),
+    }
+    assert names(bench.commit_and_render(files, plain=patterns, kustomize={}, helm={})) == found
+
+
+def test_what_the_sync_leaves_out_is_in_nobodys_way(bench: Bench) -> None:
+    files = {"a.yaml": config_map("a"), "chart/Chart.yaml": "name: x\n", "k/kustomization.yaml": "resources: []\n"}
+    with pytest.raises(InvalidManifestError, match=r"k/kustomization\.yaml: .*add kustomize: \{\} there"):
+        bench.commit_and_render(files, plain={"exclude": ["chart"]})
+    with pytest.raises(InvalidManifestError, match=r"a\.yaml: .*add plain"):
+        bench.commit_and_render(files, kustomize={}, helm={})
+    assert names(bench.commit_and_render(files, plain={"exclude": ["chart", "k"]})) == ["a"]
+
+
+@pytest.mark.parametrize("pattern", ["", "# a comment", "!", "/"])
+def test_a_pattern_that_means_nothing_is_refused(bench: Bench, pattern: str) -> None:
+    with pytest.raises(ValueError, match="exclude"):
+        bench.spec(plain={"exclude": [pattern]})
+
+
 def test_lists_are_taken_apart(bench: Bench) -> None:
     role = "rbac.authorization.k8s.io/v1"
     files = {
@@ -238,7 +275,7 @@ def test_a_submodule_is_refused(bench: Bench) -> None:
 
 def test_a_plain_sync_refuses_a_kustomization(bench: Bench) -> None:
     files = {"kustomization.yaml": "resources: [a.yaml]", "a.yaml": config_map("a")}
-    with pytest.raises(InvalidManifestError, match=r"kustomization\.yaml: spec\.render\.plain builds no"):
+    with pytest.raises(InvalidManifestError, match=r"kustomization\.yaml: .*add kustomize"):
         bench.commit_and_render(files, plain={})
 
 
