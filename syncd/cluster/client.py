@@ -184,11 +184,12 @@ class Client:
         selector: str = "",
         limit: int = PAGE_SIZE,
         *,
+        fields: str = "",
         timeout: float = DEFAULT_TIMEOUT,
         stop: Stop | None = None,
     ) -> Iterator[JSONObject]:
         """Read the objects that have the labels, in all namespaces if none is given, page by page."""
-        for page in self.pages(resource, namespace, selector, limit, timeout=timeout, stop=stop):
+        for page in self.pages(resource, namespace, selector, limit, fields=fields, timeout=timeout, stop=stop):
             yield from page.items
 
     def list_metadata(
@@ -216,6 +217,7 @@ class Client:
         selector: str = "",
         limit: int = PAGE_SIZE,
         *,
+        fields: str = "",
         accept: str = JSON,
         timeout: float = DEFAULT_TIMEOUT,
         stop: Stop | None = None,
@@ -228,6 +230,7 @@ class Client:
             namespace: Where; everywhere if empty.
             selector: A label selector.
             limit: Objects in a page; 0 for all in one.
+            fields: A field selector, of what the kind lets select.
             accept: In which form.
             timeout: Seconds for each page.
             stop: Ends the tries early.
@@ -236,7 +239,8 @@ class Client:
         Raises:
             ExpiredError: The list took so long that the server forgot it: begin again.
         """
-        query = {key: value for key, value in (("labelSelector", selector), ("limit", str(limit or ""))) if value}
+        given = {"labelSelector": selector, "fieldSelector": fields, "limit": str(limit or "")}
+        query = {key: value for key, value in given.items() if value}
         while True:
             response = self.transport.request(
                 "GET", resource.path(namespace), query=query, accept=accept, timeout=timeout, stop=stop, retry=retry

@@ -17,8 +17,8 @@ from syncd.model import SyncdError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from syncd.daemon.agenda import Cause
     from syncd.daemon.board import StatusBoard
-    from syncd.daemon.loop import Cause
     from syncd.engine.reconcile import Reconciler
     from syncd.model import Outcome
     from syncd.spec import Sync

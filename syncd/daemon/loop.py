@@ -7,46 +7,40 @@ import time
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import structlog
 
 from syncd.daemon import report
-from syncd.daemon.backoff import RepairPace, poll_delay, retry_delay
+from syncd.daemon.agenda import Agenda, Cause
+from syncd.daemon.backoff import RepairPaces, poll_delay, retry_delay
 from syncd.daemon.healthbook import HealthBook
 from syncd.daemon.ledger import DriftLedger
-from syncd.daemon.status import SyncStatus
+from syncd.daemon.status import Fight, SyncStatus
+from syncd.daemon.waiting import await_health, ends_waiting
 from syncd.engine.deadline import Deadline
 from syncd.engine.memory import Memory
 from syncd.model import OutcomeStatus, SyncdError
+from syncd.plan.settings import Restraint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from syncd.cluster import LiveCache
     from syncd.daemon.board import StatusBoard
     from syncd.engine.reconcile import Reconciler
     from syncd.engine.result import Reconciliation
-    from syncd.model import Revision
+    from syncd.model import ObjectKey, Outcome, Revision
     from syncd.spec import Sync
 
 log = structlog.get_logger("syncd")
 
 _PENDING_INTERVAL = 10.0
 """Seconds at most until what is still to be pruned is looked at again."""
-
-
 _AFTER_DEFECT = timedelta(seconds=60)
 """When a Sync is tried again after a defect so bad that its own schedule could not be made."""
-
-
-class Cause(StrEnum):
-    """Why a Sync is reconciled."""
-
-    POLL = "poll"
-    EVENT = "event"
-    REQUEST = "request"
+_DIAGNOSIS = 10.0
+"""Seconds that asking the cluster why objects are not healthy may take."""
 
 
 class InternalError(SyncdError):
@@ -58,7 +52,9 @@ class InternalError(SyncdError):
 class SyncLoop:
     """One Sync. :meth:`run` is called by the scheduler, :meth:`trigger` by anybody.
 
-    A wake-up is never lost: a cause is noted before the scheduler is asked, and a run that ends looks for causes again.
+    Only :meth:`run` changes the Sync's status, and only one run does at a time. A wake-up is never lost: a cause is on
+    the agenda before the scheduler is asked, and a run that ends looks at the agenda again. A run that finds another
+    one under way only looks for a newer commit, for which the other one gives up at its next safe point.
     """
 
     def __init__(
@@ -84,135 +80,209 @@ class SyncLoop:
         self._reconciler = reconciler
         self._board = board
         self._wake = wake
-        self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._causes: set[Cause] = set()
+        self._agenda = Agenda()
+        self._agenda.add(Cause.POLL, _now())
         self._running = False
+        self._looking = False
+        self._stopped = False
+        self._cancel = threading.Event()
+        self._superseded = False
         self._revision: Revision | None = None
+        self._applying: Revision | None = None
         self._memory = Memory()
         self._ledger = DriftLedger()
         self._health = HealthBook(live)
-        self._pace = RepairPace()
+        self._paces = RepairPaces()
         board.begin(sync)
 
-    def trigger(self, cause: Cause) -> None:
-        """Have the Sync reconciled soon: at once, or right after the reconcile that runs now."""
+    def trigger(self, cause: Cause, key: ObjectKey | None = None) -> None:
+        """Have the Sync woken soon: at once, or right after the reconcile that runs now.
+
+        A cause that is about an object whose next repair has to wait waits as long.
+        """
+        moment = _now() + timedelta(seconds=self._paces.delay(key, time.monotonic()) if key else 0.0)
         with self._lock:
-            self._causes.add(cause)
-            if self._running:
-                return
-        self._wake(self.sync.id, self._soon(cause))
+            self._agenda.add(cause, moment)
+            if not self._running or cause.asks_git:
+                self._wake(self.sync.id, moment)
 
     def stop(self) -> None:
         """Begin nothing any more, and give up what is under way at its next safe point. Does not wait for it."""
-        self._stop.set()
+        with self._lock:
+            self._stopped = True
+            self._cancel.set()
 
     def run(self) -> None:
-        """Reconcile once, and say when the next time is."""
+        """Do what is due, and say when the next time is."""
         with self._lock:
-            if self._running or self._stop.is_set():
-                return  # the run that is under way sees every cause when it ends
-            causes, self._causes = self._causes or {Cause.POLL}, set()
-            self._running = True
+            causes = frozenset() if self._running else self._agenda.take(_now())
+            begins = bool(causes) and not self._stopped
+            if begins:
+                self._running, self._superseded = True, False
+                self._cancel = threading.Event()
+        if not begins:
+            self._look_for_newer()
+            self._rewake()
+            return
         structlog.contextvars.bind_contextvars(sync=self.sync.id, reconcile=uuid.uuid4().hex[:8])
-        due = datetime.now(UTC) + _AFTER_DEFECT
+        self._rewake()
         try:
-            status = self._reconcile(causes)
-            due = datetime.now(UTC) + self._pause(status)
-            self._board.put(replace(status, next_attempt=due))
+            self._work(causes)
         except Exception:
             log.exception("a defect of syncd around a reconcile")
+            with self._lock:
+                self._agenda.replace(Cause.POLL, _now() + _AFTER_DEFECT)
         finally:
             structlog.contextvars.clear_contextvars()
             with self._lock:
                 self._running = False
-                due = min([due, *map(self._soon, self._causes)])
-        if not self._stop.is_set():
-            self._wake(self.sync.id, due)
+        self._rewake()
 
-    def refresh_health(self) -> None:
-        """Look at the health of the objects again, without a reconcile."""
+    def _work(self, causes: frozenset[Cause]) -> None:
+        if causes == {Cause.HEALTH}:
+            self._put(self._look())
+            return
+        status, retry_after = self._reconcile(causes)
         with self._lock:
-            if self._running:
-                return  # it looks itself when it ends
-            status = self._status()
-            objects = tuple(report.with_health(item, self._health.of(item.key)) for item in status.objects)
-            self._board.put(replace(status, objects=objects, health=report.worst(item.health for item in objects)))
+            if any(cause.asks_git for cause in causes) or status.failures or self._agenda.of(Cause.POLL) is None:
+                self._agenda.replace(Cause.POLL, _now() + self._pause(status, retry_after))
+            if resting := self._paces.waiting(time.monotonic()):
+                self._agenda.add(Cause.EVENT, _now() + timedelta(seconds=min(resting.values())))
+        self._put(status)
+
+    def _put(self, status: SyncStatus) -> None:
+        """Hang the status out, with the moment of the next attempt; see that waiting has an end."""
+        with self._lock:
+            if patience := ends_waiting(status):
+                self._agenda.replace(Cause.HEALTH, max(patience, _now()))
+            status = replace(status, next_attempt=self._agenda.of(Cause.POLL))
+        self._board.put(status)
+
+    def _rewake(self) -> None:
+        """Ask to be woken for what is next; while a run is under way, for a look at whether Git has moved on."""
+        with self._lock:
+            moment = _now() + timedelta(seconds=self.sync.spec.interval) if self._running else self._agenda.next()
+            if moment is not None and not self._stopped:
+                self._wake(self.sync.id, moment)
+
+    def _look_for_newer(self) -> None:
+        """End the reconcile under way if Git says something else by now; the next one begins right after."""
+        with self._lock:
+            revision = self._applying
+            if revision is None or self._looking or self._stopped:
+                return
+            self._looking = True
+        try:
+            newest = self._reconciler.resolve(self.sync, Deadline.after(self.sync.spec.timeout, self._cancel))
+            with self._lock:
+                if self._applying is revision and newest.tree != revision.tree:
+                    self._superseded = True
+                    self._agenda.replace(Cause.POLL, _now())
+                    self._cancel.set()
+        except SyncdError as error:
+            log.debug("could not look for a newer commit", sync=self.sync.id, error=str(error))
+        finally:
+            self._looking = False
 
     def _status(self) -> SyncStatus:
         return self._board.status(self.sync.id) or SyncStatus(self.sync)
 
-    def _soon(self, cause: Cause) -> datetime:
-        wait = self._pace.delay(time.monotonic()) if cause is Cause.EVENT else 0.0
-        return datetime.now(UTC) + timedelta(seconds=wait)
+    def _look(self) -> SyncStatus:
+        """The status with the objects' health as it is now, without a reconcile."""
+        before = self._status()
+        objects = tuple(report.with_health(item, self._health.of(item.key)) for item in before.objects)
+        status = replace(before, objects=objects, health=report.worst(item.health for item in objects))
+        return await_health(before, status, self._explain, _now())
 
-    def _pause(self, status: SyncStatus) -> timedelta:
+    def _explain(self, keys: Sequence[ObjectKey]) -> Mapping[ObjectKey, Sequence[str]]:
+        return self._reconciler.diagnose(keys, Deadline.after(_DIAGNOSIS, self._cancel))
+
+    def _pause(self, status: SyncStatus, retry_after: float) -> timedelta:
         interval = self.sync.spec.interval
+        if self._superseded:
+            return timedelta()
+        if status.failures:
+            return timedelta(seconds=retry_delay(status.failures, interval, retry_after))
         if status.reason == "Pruning":
             interval = min(interval, _PENDING_INTERVAL)
-        seconds = retry_delay(status.failures, interval) if status.failures else poll_delay(interval)
-        return timedelta(seconds=seconds)
+        return timedelta(seconds=poll_delay(interval))
 
-    def _reconcile(self, causes: set[Cause]) -> SyncStatus:
-        status = replace(self._status(), reconciling=True)
-        self._board.put(status)
-        deadline = Deadline.after(self.sync.spec.timeout, self._stop)
+    def _reconcile(self, causes: frozenset[Cause]) -> tuple[SyncStatus, float]:
+        """Reconcile once; gives the status, not hung out yet, and the seconds that a server wants to be left alone."""
+        before = self._status()
+        self._board.put(replace(before, reconciling=True))
+        deadline = Deadline.after(self.sync.spec.timeout, self._cancel)
         begin = time.perf_counter()
         durations: dict[str, float] = {}
         result: Reconciliation | None = None
         error: SyncdError | None = None
         try:
-            if self._revision is None or causes != {Cause.EVENT}:
+            if self._revision is None or any(cause.asks_git for cause in causes):
                 self._revision = self._reconciler.resolve(self.sync, deadline)
                 durations["fetch"] = time.perf_counter() - begin
-            result = self._reconciler.reconcile(self.sync, self._revision, self._memory, deadline)
+            self._applying = self._revision
+            restraint = Restraint(resting=frozenset(self._paces.waiting(time.monotonic())))
+            result = self._reconciler.reconcile(self.sync, self._revision, self._memory, deadline, restraint)
             durations.update(result.durations)
         except SyncdError as failure:
             error = failure
         except Exception as failure:
             log.exception("reconcile failed by a defect of syncd")
             error = InternalError(f"{type(failure).__name__}: {failure}")
+        self._applying = None
         durations["total"] = time.perf_counter() - begin
-        if self._stop.is_set() and (result is None or result.interrupted):
-            return self._given_up(status)
+        if self._stopped and (result is None or result.interrupted):
+            return self._given_up(before), 0.0
         if result is None:
             assert error is not None  # noqa: S101 - one of the two is set above
-            return self._failed(status, error, durations)
-        return self._ended(status, replace(result, durations=durations), causes)
+            return self._failed(before, error, durations), getattr(error, "retry_after", None) or 0.0
+        return self._ended(before, replace(result, durations=durations), causes), 0.0
 
-    def _given_up(self, status: SyncStatus) -> SyncStatus:
+    def _given_up(self, before: SyncStatus) -> SyncStatus:
         """It was told to stop: whoever goes on, in this process or the next, does what is left."""
         log.info("reconcile given up")
-        given_up = replace(status, reconciling=False)
-        self._board.put(given_up)
-        return given_up
+        self._board.put(before)
+        return before
 
-    def _failed(self, status: SyncStatus, error: SyncdError, durations: dict[str, float]) -> SyncStatus:
-        now = datetime.now(UTC)
-        ended = report.after_error(status, error, self._revision, durations, now)
+    def _failed(self, before: SyncStatus, error: SyncdError, durations: dict[str, float]) -> SyncStatus:
+        if self._superseded:
+            return report.superseded(before, durations, _now())
+        ended = report.after_error(before, error, self._revision, durations, _now())
         log.error("reconcile failed", reason=error.reason, error=str(error), failures=ended.failures)
         self._board.put(ended, reconciled=True)
         return ended
 
-    def _ended(self, status: SyncStatus, result: Reconciliation, causes: set[Cause]) -> SyncStatus:
-        now = datetime.now(UTC)
+    def _ended(self, before: SyncStatus, result: Reconciliation, causes: frozenset[Cause]) -> SyncStatus:
+        now = _now()
         self.owner = result.owner
         found = self._ledger.update(result.outcomes, now)
-        ended = report.after_reconcile(status, result, self._health.of, now)
+        ended = report.after_reconcile(before, result, self._health.of, now, superseded=self._superseded)
         ended = replace(ended, drift=self._ledger.records())
-        if any(record.corrected_at is None for record in found) or _repaired(result):
-            self._pace.repaired(time.monotonic())
+        ended = await_health(before, ended, self._explain, now)
+        ended = report.with_fights(ended, self._fights(result.outcomes))
         _log(result, ended, causes)
         self._board.drifted(ended, found)
         self._board.put(ended, reconciled=True)
         return ended
 
+    def _fights(self, outcomes: Iterable[Outcome]) -> tuple[Fight, ...]:
+        """Take note of repairs; gives the tugs-of-war that go on."""
+        now = time.monotonic()
+        for outcome in outcomes:
+            action = outcome.action
+            if action.drift is None or not action.type.changes_cluster or outcome.status is not OutcomeStatus.DONE:
+                continue
+            if self._paces.repaired(action.key, now, action.drift.manager):
+                log.warning("tug of war", object=str(action.key), manager=action.drift.manager)
+        return tuple(Fight(key, pace.manager, pace.repairs) for key, pace in self._paces.fights(now))
 
-def _repaired(result: Reconciliation) -> bool:
-    return any(outcome.action.drift and outcome.action.type.changes_cluster for outcome in result.outcomes)
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
-def _log(result: Reconciliation, status: SyncStatus, causes: set[Cause]) -> None:
+def _log(result: Reconciliation, status: SyncStatus, causes: frozenset[Cause]) -> None:
     """One line for each action that changed or failed, and one for the reconcile."""
     for outcome in result.outcomes:
         action = outcome.action

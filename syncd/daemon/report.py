@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
 from syncd.model import ActionType, Outcome, OutcomeStatus
 from syncd.plan.prune import PENDING, PRUNE_OFF
+from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
+    from syncd.daemon.status import Fight
     from syncd.engine.result import Reconciliation
     from syncd.health import Health, HealthStatus
     from syncd.model import ObjectKey, Revision, SyncdError
@@ -29,13 +31,22 @@ class _Verdict(NamedTuple):
     reason: str
     error: str = ""
     problems: tuple[str, ...] = ()
+    message: str = ""
+
+
+_SUPERSEDED = _Verdict("Superseded", message="a newer commit came while this one was being applied")
 
 
 def after_reconcile(
-    status: SyncStatus, result: Reconciliation, health: Callable[[ObjectKey], HealthStatus], now: datetime
+    status: SyncStatus,
+    result: Reconciliation,
+    health: Callable[[ObjectKey], HealthStatus],
+    now: datetime,
+    *,
+    superseded: bool = False,
 ) -> SyncStatus:
-    """The status after a reconcile that came to its end, well or not."""
-    verdict = _verdict(result)
+    """The status after a reconcile that came to its end, well or not; ``superseded`` says why it was interrupted."""
+    verdict = _SUPERSEDED if result.interrupted and superseded else _verdict(result)
     objects = tuple(_objects(result, status, health))
     if len(objects) == len(status.objects) and all(map(is_, objects, status.objects)):
         objects = status.objects  # the same tuple says to listeners, at no cost, that nothing has changed
@@ -44,7 +55,7 @@ def after_reconcile(
         state=SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC,
         health=worst(item.health for item in objects),
         attempted=result.revision,
-        applied=status.applied if verdict.error else result.revision,
+        applied=status.applied if verdict.error or result.interrupted else result.revision,
         objects=objects,
         counts=count(result.outcomes),
         inventory_size=result.inventory_size,
@@ -60,6 +71,26 @@ def after_error(
     status = replace(status, state=SyncState.UNKNOWN, attempted=revision or status.attempted)
     problems: tuple[str, ...] = getattr(error, "problems", ()) or (str(error),)
     return _ended(status, _Verdict(error.reason, str(error), problems), durations, now)
+
+
+def superseded(status: SyncStatus, durations: Mapping[str, float], now: datetime) -> SyncStatus:
+    """The status after a reconcile that was given up for a newer commit before it came to a plan."""
+    return _ended(status, _SUPERSEDED, durations, now)
+
+
+def with_fights(status: SyncStatus, fights: tuple[Fight, ...]) -> SyncStatus:
+    """The status with the tugs-of-war that go on; they are the reason where there is no worse one."""
+    status = replace(status, fights=fights)
+    if not fights or status.reason not in ("Succeeded", TUG_OF_WAR):
+        return status
+    first = fights[0]
+    rival = first.manager or "somebody (the object does not say who)"
+    more = f" (and {len(fights) - 1} more objects)" if len(fights) > 1 else ""
+    message = (
+        f"{rival} and syncd change {first.key.display()} in turns, {first.repairs} times by now{more}; repairs are "
+        "slowed down. Take the field out of Git, or leave it to that manager with drift.managers or drift.ignore"
+    )
+    return replace(status, reason=TUG_OF_WAR, message=message)
 
 
 def with_health(item: ObjectStatus, health: HealthStatus) -> ObjectStatus:
@@ -98,8 +129,9 @@ def _verdict(result: Reconciliation) -> _Verdict:
         tail = f"; and {more} more" if more > 0 else ""
         return _Verdict("ApplyFailed", "; ".join(problems[:_SHOWN_FAILURES]) + tail, problems)
     reasons = {outcome.action.reason for outcome in result.outcomes}
-    if "DriftReported" in reasons:
-        return _Verdict("DriftReported")
+    for tolerated in (DRIFT_REPORTED, TUG_OF_WAR):
+        if tolerated in reasons:
+            return _Verdict(tolerated)
     if result.plan.prune_held and PRUNE_OFF not in reasons:
         return _Verdict("PruneHeld")
     if not PENDING.isdisjoint(reasons):
@@ -148,6 +180,7 @@ def _ended(
         reason=verdict.reason,
         error=verdict.error,
         problems=verdict.problems,
+        message=verdict.message,
         failing_since=(status.failing_since or now) if failed else None,
         failures=status.failures + 1 if failed else 0,
         last_attempt=now,

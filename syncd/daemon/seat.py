@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from syncd.daemon.loop import Cause
+    from syncd.daemon.agenda import Cause
     from syncd.spec import Sync
 
 

@@ -14,9 +14,10 @@ from apscheduler.executors.pool import ThreadPoolExecutor as SchedulerPool
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from syncd.daemon.agenda import Cause
 from syncd.daemon.board import StatusBoard
 from syncd.daemon.ending import Ending
-from syncd.daemon.loop import Cause, SyncLoop
+from syncd.daemon.loop import SyncLoop
 from syncd.daemon.seat import Seat
 from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
 from syncd.plan.desired import live_digest
@@ -216,6 +217,6 @@ class Daemon:
         if not isinstance(worker, SyncLoop) or worker.sync.spec.suspend:
             return
         if event.old and event.new and live_digest(event.old.parse()) == live_digest(event.new.parse()):
-            worker.refresh_health()
+            worker.trigger(Cause.HEALTH)
         else:
-            worker.trigger(Cause.EVENT)
+            worker.trigger(Cause.EVENT, event.key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +57,16 @@ class DriftRecord:
     corrected_at: datetime | None = None
 
 
+class Fight(NamedTuple):
+    """A tug-of-war: syncd repairs an object again and again, and somebody undoes it each time."""
+
+    key: ObjectKey
+    manager: str
+    """The rival's field manager; "" when the object does not say."""
+    repairs: int
+    """How many repairs there were in a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many objects met which fate in one reconcile."""
@@ -95,6 +105,10 @@ class SyncStatus:
         reason: A CamelCase word: ``Succeeded``, or why not.
         error: The last reconcile's error in full; "" when it went well. Goes away with the next success.
         problems: Every single failure behind ``error``.
+        message: What the Sync waits for, or what holds it back, in a sentence, when that is no error; ``reason`` has
+            it in a word.
+        waiting_since: Since when ``wait`` waits for objects to become healthy.
+        fights: Objects that somebody changes back as often as they are repaired.
         failing_since: When the present run of failures began.
         failures: How many reconciles in a row have failed.
         reconciling: Whether one is running now.
@@ -118,6 +132,9 @@ class SyncStatus:
     reason: str = "Pending"
     error: str = ""
     problems: tuple[str, ...] = ()
+    message: str = ""
+    waiting_since: datetime | None = None
+    fights: tuple[Fight, ...] = ()
     failing_since: datetime | None = None
     failures: int = 0
     reconciling: bool = False

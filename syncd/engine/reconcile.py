@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from syncd.engine import inventory as listing
 from syncd.engine.apply import Applier
 from syncd.engine.claims import Claims
+from syncd.engine.diagnose import diagnose
 from syncd.engine.executor import execute
 from syncd.engine.inventory import InventoryStore, ensure_namespace
 from syncd.engine.kinds import look_up
@@ -33,7 +34,7 @@ from syncd.plan.build import build, occupy, prune_context
 from syncd.plan.desired import DesiredSet, live_digest, resolve
 from syncd.plan.order import build_graph
 from syncd.plan.prune import PENDING
-from syncd.plan.settings import Policy, Settled
+from syncd.plan.settings import FREE, Policy, Settled
 from syncd.render import duplicates
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from syncd.merge.schema import PatchSchema
     from syncd.model import ObjectKey
     from syncd.plan.order import Graph
-    from syncd.plan.settings import Observation
+    from syncd.plan.settings import Observation, Restraint
     from syncd.spec import Sync
 
 _GONE_PAUSE = 0.2
@@ -128,15 +129,17 @@ class Reconciler:
             plan = rehearse(work, prepared.plan)
         return Reconciliation(revision, plan, (), watch.durations, inventory.uid, len(inventory.keys))
 
-    def reconcile(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
-        """Make the cluster equal to a revision.
+    def reconcile(
+        self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline, restraint: Restraint = FREE
+    ) -> Reconciliation:
+        """Make the cluster equal to a revision, as far as the moment allows.
 
         Raises:
             SyncdError: It could not come to a plan, or the apply-config object could not be written. What fails object
                 by object is in the result instead.
         """
         watch = Stopwatch()
-        work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
+        work = Work(sync, revision, self._cluster, memory, self._pool, deadline, restraint)
         store = InventoryStore(self._cluster, sync)
         with watch.stage("observe"):
             inventory = store.read(deadline)
@@ -153,6 +156,10 @@ class Reconciler:
         result = _carry_out(work, store, prepared, watch)
         memory.quiet = Quiet(inputs, result) if is_quiet(prepared.observed, result) else None
         return result
+
+    def diagnose(self, keys: Iterable[ObjectKey], deadline: Deadline) -> dict[ObjectKey, tuple[str, ...]]:
+        """What the cluster says about why objects are not ready, in lines: their last events, and their Pods'."""
+        return {key: diagnose(self._cluster, key, deadline) for key in keys}
 
     def destroy(self, sync: Sync, deadline: Deadline) -> tuple[Outcome, ...]:
         """Delete all that a Sync has applied, in reverse order, and its apply-config object last; or release it all.
@@ -198,7 +205,7 @@ class Reconciler:
 
     def _policy(self, work: Work, inventory: ApplyConfig) -> Policy:
         spec, owner = work.sync.spec, Owner(inventory.uid, work.sync.id)
-        return Policy(owner, spec.drift, spec.prune, self._schema, spec.adopt, work.revision.commit)
+        return Policy(owner, spec.drift, spec.prune, self._schema, spec.adopt, work.revision.commit, work.restraint)
 
     def _prepare(
         self,

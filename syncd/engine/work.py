@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from syncd.plan.settings import FREE
+
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from syncd.engine.deadline import Deadline
     from syncd.engine.memory import Memory
     from syncd.model import Revision
+    from syncd.plan.settings import Restraint
     from syncd.spec import Sync
 
 
@@ -26,6 +29,7 @@ class Work:
         memory: What the last reconcile of the Sync left.
         pool: Where requests that may go in parallel run.
         deadline: When it has to end.
+        restraint: What the moment forbids.
     """
 
     sync: Sync
@@ -34,3 +38,4 @@ class Work:
     memory: Memory
     pool: Executor
     deadline: Deadline
+    restraint: Restraint = FREE

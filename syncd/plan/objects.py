@@ -28,7 +28,7 @@ from syncd.plan.mask import mask_changes
 from syncd.plan.settings import Settled
 
 if TYPE_CHECKING:
-    from syncd.plan.settings import Desired, Live, Observation, Policy
+    from syncd.plan.settings import Desired, Live, Observation, Policy, Toleration
 
 UP_TO_DATE: Final = "UpToDate"
 
@@ -82,8 +82,8 @@ def _create(desired: Desired, observed: Observation, policy: Policy) -> Action:
             ActionType.CREATE, manifest.key, "New", message, write=creation(manifest, policy), manifest=manifest
         )
     missing = Drift(DriftReason.MISSING)
-    if policy.drift.action == "Report":
-        return _reported(manifest, missing, None)
+    if toleration := policy.toleration(manifest.key):
+        return _reported(manifest, missing, toleration)
     message = "somebody deleted it, or took its owner's label away"
     return Action(
         ActionType.CREATE,
@@ -114,8 +114,8 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
     found = None
     if _same_manifest(live, modified, desired, observed.settled.get(desired.key)):
         found = _drift(live, changes, policy.owner.judge(live), listed=desired.key in observed.inventory.keys)
-    if found and policy.drift.action == "Report":
-        return replace(_reported(manifest, found, live), changes=changes)
+    if found and (toleration := policy.toleration(manifest.key)):
+        return replace(_reported(manifest, found, toleration), changes=changes, live=live)
     reason, message = _why(live, policy, found, original)
     return Action(
         ActionType.UPDATE,
@@ -213,18 +213,8 @@ def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | N
     return Action(ActionType.SKIP, manifest.key, reason, message, manifest=manifest, live=live, blocking=True)
 
 
-def _reported(manifest: Manifest, found: Drift, live: JSONObject | None) -> Action:
-    message = "it differs from Git, and the Sync's drift.action is Report"
-    return Action(
-        ActionType.SKIP,
-        manifest.key,
-        "DriftReported",
-        message,
-        manifest=manifest,
-        drift=found,
-        live=live,
-        blocking=False,
-    )
+def _reported(manifest: Manifest, found: Drift, toleration: Toleration) -> Action:
+    return Action(ActionType.SKIP, manifest.key, *toleration, manifest=manifest, drift=found)
 
 
 def settle(desired: Desired, live: Live) -> Settled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from syncd.spec import Adopt
 
@@ -54,6 +54,32 @@ class Settled(NamedTuple):
     """The digest of live without what changes by itself (status and bookkeeping)."""
 
 
+DRIFT_REPORTED: Final = "DriftReported"
+TUG_OF_WAR: Final = "TugOfWar"
+
+
+class Toleration(NamedTuple):
+    """Why drift is left as it is: a word, and a sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """What the present moment forbids one reconcile.
+
+    Attributes:
+        resting: Objects whose drift is not repaired now, since somebody undoes every repair.
+    """
+
+    resting: frozenset[ObjectKey] = frozenset()
+
+
+FREE: Final = Restraint()
+"""The moment forbids nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What one Sync asks of its plan.
@@ -64,6 +90,7 @@ class Policy:
         prune: Whether and how much to prune.
         adopt: What that exists already may be made the Sync's own.
         commit: What Git is at, for a prune that is approved for one commit only.
+        restraint: What the moment forbids.
         schema_for: How the lists of a kind merge, by apiVersion and kind; None when nothing is known of it.
     """
 
@@ -73,6 +100,15 @@ class Policy:
     schema_for: Callable[[str, str], PatchSchema | None]
     adopt: Adopt = field(default_factory=Adopt)
     commit: str = ""
+    restraint: Restraint = FREE
+
+    def toleration(self, key: ObjectKey) -> Toleration | None:
+        """Why drift of an object is only reported; None if it is to be put right."""
+        if self.drift.action == "Report":
+            return Toleration(DRIFT_REPORTED, "it differs from Git, and the Sync's drift.action is Report")
+        if key in self.restraint.resting:
+            return Toleration(TUG_OF_WAR, "somebody undoes every repair of it; the next one waits a while")
+        return None
 
 
 @dataclass(frozen=True, slots=True)

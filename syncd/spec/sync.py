@@ -37,7 +37,7 @@ class SyncSpec(Model):
     interval: Seconds = Field(default=60.0, ge=0.1)
     """How often to look for a new revision and for drift."""
     timeout: Seconds = Field(default=300.0, ge=1)
-    """The longest that one reconcile may take."""
+    """The longest that one reconcile may take, and the longest that `wait` waits after it."""
     render: Render = Render()
     """How files become manifests."""
     target: Target = Target()
@@ -48,6 +48,10 @@ class SyncSpec(Model):
     """Which objects that exist already the Sync may make its own."""
     drift: DriftPolicy = DriftPolicy()
     """What to do about changes that did not come from Git."""
+    wait: bool = False
+    """Whether the Sync has only succeeded once all of its objects are healthy. Until then its reason is Progressing;
+    after the timeout, or when nothing is left that could still become healthy by itself, it is HealthCheckFailed, and
+    the error says which object is not, and why. It goes on being looked at, and recovers by itself."""
     deletion_policy: Literal["Prune", "Orphan"] = "Prune"
     """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
     suspend: bool = False

@@ -80,16 +80,24 @@ _MOST_MANAGERS: Final = 20
 """Field managers that one Sync's series name; names come from whoever writes to the cluster, so they need a bound."""
 
 
-def manager_label(record: DriftRecord, named: Collection[str]) -> str:
-    """The field manager to name for a drift, when these are named already."""
-    name = record.manager or "unknown"
+def manager_label(manager: str, named: Collection[str]) -> str:
+    """The field manager to name, when these are named already."""
+    name = manager or "unknown"
     return name if name in named or len(named) < _MOST_MANAGERS else "other"
 
 
 def _drift_managers(status: SyncStatus) -> Iterator[_Sample]:
     found: Counter[str] = Counter()
     for record in _open(status):
-        found[manager_label(record, found)] += 1
+        found[manager_label(record.manager, found)] += 1
+    for name, number in found.items():
+        yield (name,), float(number)
+
+
+def _fights(status: SyncStatus) -> Iterator[_Sample]:
+    found: Counter[str] = Counter()
+    for fight in status.fights:
+        found[manager_label(fight.manager, found)] += 1
     for name, number in found.items():
         yield (name,), float(number)
 
@@ -144,6 +152,20 @@ _STATE: Final = (
         "syncd_sync_source_failing",
         "1 while the last reconcile failed because its repository could not be followed or read.",
         _one(lambda status: bool(status.error) and status.reason in SOURCE_REASONS),
+    ),
+    _Gauge(
+        "syncd_sync_waiting",
+        "1 for the reason for which the Sync waits or is held back, such as Progressing or TugOfWar. Absent while it "
+        "is not.",
+        lambda status: (((status.reason,), 1.0),) if status.message else (),
+        ("reason",),
+    ),
+    _Gauge(
+        "syncd_sync_tug_of_war_objects",
+        "Objects that somebody changes back as often as they are repaired, by the rival's field manager. Absent while "
+        "there is none.",
+        _fights,
+        ("manager",),
     ),
     _Gauge(
         "syncd_sync_last_attempt_timestamp_seconds",
@@ -282,7 +304,7 @@ class SyncCollector(Collector):
         with self._lock:
             if sync_id in self._series:
                 counter = self._series[sync_id].counters["syncd_sync_drift_manager_found"]
-                counter[(manager_label(record, {name for (name,) in counter}),)] += 1
+                counter[(manager_label(record.manager, {name for (name,) in counter}),)] += 1
 
     def new_corrections(self, status: SyncStatus) -> list[DriftRecord]:
         """Drifts that were corrected since the last call for this Sync."""

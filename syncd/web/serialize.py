@@ -31,6 +31,7 @@ def summary(status: SyncStatus) -> JSONObject:
         "reason": status.reason,
         "error": status.error,
         "problems": list(status.problems),
+        "message": status.message,
         "failures": status.failures,
         "failingSince": time(status.failing_since),
         "reconciling": status.reconciling,
@@ -53,6 +54,7 @@ def detail(status: SyncStatus) -> JSONObject:
         **summary(status),
         "objects": [object_status(item) for item in status.objects],
         "drift": [drift(record) for record in status.drift],
+        "fights": [{**key(fight.key), "manager": fight.manager, "repairs": fight.repairs} for fight in status.fights],
         "history": [history(entry) for entry in status.history],
     }
 

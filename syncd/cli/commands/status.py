@@ -112,6 +112,8 @@ def _show_trouble(screen: Console, item: JSONObject) -> None:
         for problem in item["problems"]:
             if problem != item["error"]:
                 _line(screen, f"  ! {problem}", "red")
+    if item["message"]:
+        _line(screen, f"{item['id']}: {item['message']}", STYLES["!"])
     if item["pruneHeld"]:
         _line(screen, f"{item['id']}: nothing is deleted: {item['pruneHeld']}", STYLES["!"])
 

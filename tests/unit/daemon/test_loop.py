@@ -1,20 +1,36 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from syncd.cluster.errors import TooManyRequestsError
+from syncd.daemon.agenda import Cause
 from syncd.daemon.board import StatusBoard
-from syncd.daemon.loop import Cause, SyncLoop
+from syncd.daemon.loop import SyncLoop
 from syncd.engine.result import Reconciliation
-from syncd.model import Plan, Revision, SyncdError
+from syncd.model import (
+    Action,
+    ActionType,
+    Drift,
+    DriftReason,
+    ObjectKey,
+    Outcome,
+    OutcomeStatus,
+    Plan,
+    Revision,
+    SyncdError,
+)
 from syncd.spec import parse_sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from syncd.engine.deadline import Deadline
     from syncd.engine.reconcile import Reconciler
+    from syncd.plan.settings import Restraint
 
 SYNC = parse_sync(
     {
@@ -32,15 +48,30 @@ class FakeReconciler:
         self.meanwhile = meanwhile
         self.resolved = 0
         self.reconciled = 0
+        self.revision = REVISION
+        self.result = Reconciliation(REVISION, Plan())
+        self.deadlines: list[Deadline] = []
+        self.restraints: list[Restraint] = []
 
     def resolve(self, *_: object) -> Revision:
         self.resolved += 1
-        return REVISION
+        return self.revision
 
-    def reconcile(self, *_: object) -> Reconciliation:
+    def reconcile(
+        self, _sync: object, revision: Revision, _memory: object, deadline: Deadline, restraint: Restraint
+    ) -> Reconciliation:
         self.reconciled += 1
+        self.deadlines.append(deadline)
+        self.restraints.append(restraint)
         self.meanwhile()
-        return Reconciliation(REVISION, Plan())
+        return replace(self.result, revision=revision, interrupted=deadline.over)
+
+
+class FakeLive:
+    """Knows of no object."""
+
+    def get(self, *_: object) -> None:
+        return None
 
 
 class Harness:
@@ -51,7 +82,7 @@ class Harness:
         self.loop = SyncLoop(
             SYNC,
             cast("Reconciler", self.reconciler),
-            cast("Any", None),
+            cast("Any", FakeLive()),
             self.board,
             wake=lambda _, moment: self.woken.append(moment),
         )
@@ -91,8 +122,9 @@ def test_a_cause_that_comes_while_it_runs_wakes_it_again_at_once() -> None:
     harness = Harness()
     harness.reconciler.meanwhile = lambda: harness.loop.trigger(Cause.EVENT)
     harness.loop.run()
-    assert len(harness.woken) == 1
     assert seconds_until(harness.woken[-1]) <= 0
+    harness.loop.run()
+    assert harness.reconciler.reconciled == 2
 
 
 def test_two_never_run_at_once_and_no_wake_up_is_lost() -> None:
@@ -100,7 +132,86 @@ def test_two_never_run_at_once_and_no_wake_up_is_lost() -> None:
     harness.reconciler.meanwhile = harness.loop.run
     harness.loop.run()
     assert harness.reconciler.reconciled == 1
-    assert len(harness.woken) == 1
+    assert seconds_until(harness.woken[-1]) > 3000
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    assert status.reason == "Succeeded"
+
+
+def test_a_newer_commit_ends_the_reconcile_under_way_and_is_taken_up_at_once() -> None:
+    harness = Harness()
+
+    def commit() -> None:
+        harness.reconciler.revision = Revision("main", "d" * 40, "e" * 40)
+        harness.loop.trigger(Cause.REQUEST)
+        assert seconds_until(harness.woken[-1]) <= 0
+        harness.loop.run()  # as the scheduler does with its second instance
+        assert harness.reconciler.deadlines[-1].over
+
+    harness.reconciler.meanwhile = commit
+    harness.loop.run()
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    assert (status.reason, status.error, status.failures, status.applied) == ("Superseded", "", 0, None)
+    assert seconds_until(harness.woken[-1]) <= 0
+    harness.reconciler.meanwhile = lambda: None
+    harness.loop.run()
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    assert (status.reason, status.applied) == ("Succeeded", harness.reconciler.revision)
+
+
+def test_a_change_of_health_asks_neither_git_nor_the_plan() -> None:
+    harness = Harness()
+    harness.loop.run()
+    harness.loop.trigger(Cause.HEALTH)
+    harness.loop.run()
+    assert (harness.reconciler.resolved, harness.reconciler.reconciled) == (1, 1)
+    assert seconds_until(harness.woken[-1]) > 3000
+
+
+def test_events_do_not_put_the_next_poll_off() -> None:
+    harness = Harness()
+    harness.loop.run()
+    poll = harness.woken[-1]
+    harness.loop.trigger(Cause.EVENT)
+    harness.loop.run()
+    assert harness.woken[-1] == poll
+
+
+def test_a_server_that_asks_to_be_left_alone_is() -> None:
+    def fail() -> None:
+        raise TooManyRequestsError("later", retry_after=120)
+
+    harness = Harness(fail)
+    harness.loop.run()
+    assert 120 <= seconds_until(harness.woken[-1]) + 1 <= 123
+
+
+def repaired(manager: str) -> Reconciliation:
+    action = Action(
+        ActionType.UPDATE,
+        ObjectKey("shop", "apps", "Deployment", "web"),
+        "Drift",
+        drift=Drift(DriftReason.CHANGED, (), manager),
+    )
+    return Reconciliation(REVISION, Plan((action,)), (Outcome(action, OutcomeStatus.DONE),))
+
+
+def test_a_rival_is_named_and_repairs_of_its_object_alone_are_slowed_down() -> None:
+    harness = Harness()
+    harness.reconciler.result = repaired("horizontal-autoscaler")
+    for _ in range(6):
+        harness.loop.trigger(Cause.REQUEST)
+        harness.loop.run()
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    assert status.reason == "TugOfWar"
+    assert "horizontal-autoscaler and syncd change Deployment.apps shop/web in turns" in status.message
+    assert [(fight.manager, fight.repairs) for fight in status.fights] == [("horizontal-autoscaler", 6)]
+    assert {key.name for key in harness.reconciler.restraints[-1].resting} == {"web"}
+    harness.loop.trigger(Cause.EVENT, ObjectKey("shop", "", "ConfigMap", "other"))
+    assert seconds_until(harness.woken[-1]) <= 0
 
 
 def test_a_failure_is_retried_soon_and_told() -> None:
@@ -125,6 +236,7 @@ def test_even_a_defect_does_not_end_a_sync(place: str) -> None:
         setattr(harness.board, "drifted", fail)  # noqa: B010 - stands for any listener that fails
     harness.loop.run()
     assert harness.woken
+    harness.loop.trigger(Cause.REQUEST)
     harness.loop.run()
     assert harness.reconciler.reconciled == 2
 

@@ -9,7 +9,7 @@ from syncd.spec import parse_sync
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from syncd.daemon.loop import Cause
+    from syncd.daemon.agenda import Cause
 
 SYNC = parse_sync({"metadata": {"name": "shop"}, "spec": {"source": {"git": {"url": "https://git.example.com/a.git"}}}})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from syncd.daemon.status import Counts, DriftRecord, HistoryEntry, ObjectStatus, SyncState, SyncStatus
+from syncd.daemon.status import Counts, DriftRecord, Fight, HistoryEntry, ObjectStatus, SyncState, SyncStatus
 from syncd.health import Health
 from syncd.model import ABSENT, ActionType, DriftReason, FieldChange, ObjectKey, OutcomeStatus, Revision
 from syncd.spec import Sync, parse_sync
@@ -196,6 +196,12 @@ def unknown(name: str, **spec: Any) -> SyncStatus:
     )
 
 
+def fought_over(name: str) -> SyncStatus:
+    fight = Fight(ObjectKey("billing", "apps", "Deployment", "worker"), "kube-controller-manager", 7)
+    message = "kube-controller-manager and syncd change Deployment.apps billing/worker in turns"
+    return replace(healthy(name), reason="TugOfWar", message=message, fights=(fight,))
+
+
 def believable() -> FakeBoard:
     """Twelve Syncs in various states."""
     return FakeBoard(
@@ -209,7 +215,7 @@ def believable() -> FakeBoard:
             healthy("monitoring-prod", path="clusters/prod/monitoring"),
             replace(healthy("monitoring-dev", suspend=True), health=Health.SUSPENDED),
             SyncStatus(sync=make_sync("ingress-prod")),
-            healthy("ingress-dev"),
+            fought_over("ingress-dev"),
             healthy("cert-manager"),
             healthy("crds"),
         )
@@ -257,5 +263,7 @@ def hostile() -> SyncStatus:
         inventory_size=6,
         drift=(DriftRecord(key, DriftReason.CHANGED, NOW, changes, ATTACK, ATTACK),),
         prune_held=ATTACK,
+        message=ATTACK,
+        fights=(Fight(key, ATTACK, 4),),
         history=(HistoryEntry(NOW, revision, Counts(failed=1), 1.0, ATTACK),),
     )
