@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint controlplane docs crd dashboards clean
+.PHONY: help demo test lint controlplane docs crd dashboards lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -30,11 +30,12 @@ demo: $(VENV)/.demo ## run syncd on the sample environments against the embedded
 test: $(VENV)/.dev ## run the tests (TEST_ARGS go to pytest)
 	$(BIN)/pytest -n auto $(TEST_ARGS)
 
-lint: $(VENV)/.dev ## check style, types and import rules
+lint: $(VENV)/.dev ## check style, types, import rules and the Dockerfile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
 
 controlplane: $(VENV)/.dev ## build the real Kubernetes control plane that tests use (needs Go)
 	$(BIN)/python -m tests.controlplane build
@@ -47,6 +48,15 @@ crd: $(VENV)/.dev ## write the definition of the Sync resource, which is generat
 
 dashboards: $(VENV)/.dev ## write the Grafana dashboards and the alerting rules that are generated
 	$(BIN)/python -m grafana.generate
+
+# Packages that are in there already keep their versions, unless LOCK_ARGS=--upgrade.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-emit-index-url --custom-compile-command 'make lock' $(LOCK_ARGS) --output-file
+
+lock: $(BIN)/python ## write the versions and digests of the Python packages in the image (LOCK_ARGS=--upgrade for newer ones)
+	@$(PIP_INSTALL) uv
+	$(LOCK) deploy/image/requirements.txt pyproject.toml
+	echo 'hatchling>=1.27' | $(LOCK) deploy/image/requirements-build.txt -
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

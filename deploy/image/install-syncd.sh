@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs syncd and what it depends on into a virtual environment of its own, without pip in it.
+#
+#     install-syncd.sh SOURCES FOLDER
+#
+# Every package is checked against the digest in requirements.txt, also what builds the wheel (requirements-build.txt).
+# `make lock` writes both files.
+set -eu
+sources=$1
+target=$2
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+python3 -m venv "$work/build"
+python3 -m venv --without-pip "$target"
+pip() {
+    "$work/build/bin/python" -m pip --quiet --disable-pip-version-check --no-cache-dir "$@"
+}
+pip install --require-hashes --only-binary :all: --requirement "$here/requirements-build.txt"
+pip wheel --no-build-isolation --no-deps --wheel-dir "$work" "$sources"
+pip --python "$target/bin/python" install --require-hashes --only-binary :all: --requirement "$here/requirements.txt"
+pip --python "$target/bin/python" install --no-deps "$work"/syncd-*.whl
