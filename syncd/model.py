@@ -269,6 +269,8 @@ class Action:
         live: The object as the plan saw it; None when it is not there.
         blocking: For keep and skip: whether this is a failure, which keeps the Sync from being Synced.
         release: For keep: the object is given up, and its key leaves the inventory.
+        released: The fields of the object that are given up, as JSON pointers: those that leave last applied with this
+            write, and those that Git has and that are not written.
     """
 
     type: ActionType
@@ -282,6 +284,7 @@ class Action:
     live: JSONObject | None = field(default=None, repr=False)
     blocking: bool = False
     release: bool = False
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ def _show_action(console: Console, category: _Category, action: Action) -> None:
     for change in action.changes:
         for line in change_lines(change):
             console.print(Text("      ") + line, soft_wrap=True)
+    for path in action.released:
+        console.print(Text(f"      = {printable(path)}: left to others"), soft_wrap=True)
 
 
 def summary(plan: Plan) -> str:
@@ -90,6 +92,7 @@ def _action(action: Action) -> JSONObject:
         "failure": action.blocking,
         "origin": str(action.manifest.origin) if action.manifest else "",
         "changes": [serialize.change(change) for change in action.changes],
+        "released": list(action.released),
     }
 
 

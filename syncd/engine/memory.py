@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from syncd.model import Manifest, ObjectKey
     from syncd.plan.desired import DesiredSet
     from syncd.plan.settings import Settled
+    from syncd.spec import SyncSpec
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class Memory:
         desired: The desired set.
         namespaces: Namespaces that were seen to exist.
         quiet: The last reconcile, if it found nothing to do.
+        spec: What the Sync asked for when they were found to need nothing.
     """
 
     settled: dict[ObjectKey, Settled] = field(default_factory=dict)
@@ -35,3 +37,10 @@ class Memory:
     desired: DesiredSet | None = None
     namespaces: set[str] = field(default_factory=set)
     quiet: Quiet | None = None
+    spec: SyncSpec | None = None
+
+    def judge_by(self, spec: SyncSpec) -> None:
+        """Forget what was found to need nothing if that was under other rules."""
+        if self.spec != spec:
+            self.settled.clear()
+            self.spec = spec

@@ -205,7 +205,17 @@ class Reconciler:
 
     def _policy(self, work: Work, inventory: ApplyConfig) -> Policy:
         spec, owner = work.sync.spec, Owner(inventory.uid, work.sync.id)
-        return Policy(owner, spec.drift, spec.prune, self._schema, spec.adopt, work.revision.commit, work.restraint)
+        return Policy(
+            owner,
+            spec.drift,
+            spec.prune,
+            self._schema,
+            spec.adopt,
+            work.revision.commit,
+            work.restraint,
+            spec.merge,
+            spec.release,
+        )
 
     def _prepare(
         self,
@@ -218,6 +228,7 @@ class Reconciler:
         look_closer: bool = False,
     ) -> _Prepared:
         """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""
+        work.memory.judge_by(work.sync.spec)
         with watch.stage("observe"):
             observed = observe(work, policy.owner, desired, inventory, self._claims)
             if look_closer:

@@ -13,8 +13,9 @@ from syncd.merge.rules import ATOMIC, SET, Guide, Key, ListRule
 from syncd.model import ABSENT, FieldChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from syncd.merge.rules import UserRule
     from syncd.merge.schema import PatchSchema
     from syncd.model import JSONObject, JSONValue
 
@@ -23,14 +24,16 @@ _IGNORED = f"metadata.annotations[{ANNOTATION}]"
 
 
 @bounded
-def changes(before: JSONObject, after: JSONObject, schema: PatchSchema | None = None) -> tuple[FieldChange, ...]:
+def changes(
+    before: JSONObject, after: JSONObject, schema: PatchSchema | None = None, rules: Sequence[UserRule] = ()
+) -> tuple[FieldChange, ...]:
     """The fields that differ, in the order in which they stand in the documents.
 
     A subtree that only one side has is one change. Items of lists that merge are named by their key, and a different
     order of the same items is a change of ``list[order]``. The last-applied annotation is left out: it always changes
     with everything else. Values are not masked.
     """
-    return tuple(change for change in _maps("", before, after, Guide(schema)) if change.path != _IGNORED)
+    return tuple(change for change in _maps("", before, after, Guide(schema, rules)) if change.path != _IGNORED)
 
 
 def _maps(path: str, before: JSONObject, after: JSONObject, guide: Guide) -> Iterator[FieldChange]:

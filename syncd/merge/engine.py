@@ -99,7 +99,7 @@ def _merge(
         write, merged = _server_side(former, modified, live, schema, rules)
     if equal(merged, live) or equal(merged, decoded(live)):
         return Merge(None, live, ())
-    return Merge(write, merged, changes(live, merged, schema))
+    return Merge(write, merged, changes(live, merged, schema, rules))
 
 
 def _patch(

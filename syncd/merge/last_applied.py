@@ -55,13 +55,20 @@ def text_of(document: JSONObject) -> str | None:
 
 
 @bounded
-def stamp(desired: JSONObject) -> JSONObject:
-    """The configuration with the annotation that remembers it."""
+def stamp(desired: JSONObject, remembered: JSONObject | None = None) -> JSONObject:
+    """The configuration with the annotation that remembers it, or only that part of it which is to be remembered."""
     desired = folded(desired)
     metadata = desired.get("metadata") or {}
     annotations = {key: value for key, value in _annotations(desired).items() if key != ANNOTATION}
-    bare = {**desired, "metadata": {**metadata, "annotations": annotations}}
-    return {**desired, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: go_json(bare) + "\n"}}}
+    text = text_for(desired if remembered is None else folded(remembered))
+    return {**desired, "metadata": {**metadata, "annotations": {**annotations, ANNOTATION: text}}}
+
+
+def text_for(configuration: JSONObject) -> str:
+    """The annotation's text for a configuration."""
+    annotations = {key: value for key, value in _annotations(configuration).items() if key != ANNOTATION}
+    metadata = {**(configuration.get("metadata") or {}), "annotations": annotations}
+    return go_json({**configuration, "metadata": metadata}) + "\n"
 
 
 def without(document: JSONObject) -> JSONObject:

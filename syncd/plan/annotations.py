@@ -15,6 +15,8 @@ MUTATION: Final = "client.lifecycle.config.k8s.io/mutation"
 """``ignore``: the object is created when it is missing, and never changed."""
 PRUNE: Final = "syncd.dev/prune"
 """``disabled``: the object is not deleted for as long as it says so."""
+RELEASE: Final = "syncd.dev/release"
+"""A JSON list of JSON pointers: fields that are given up, as ``syncd release`` writes it."""
 
 
 def annotation(document: JSONObject, name: str) -> str:

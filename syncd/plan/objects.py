@@ -21,13 +21,15 @@ from syncd.model import (
     WriteMethod,
 )
 from syncd.plan import drift
-from syncd.plan.annotations import MUTATION, annotation
+from syncd.plan.annotations import MUTATION, RELEASE, annotation
 from syncd.plan.desired import live_digest
-from syncd.plan.ignore import give_way, ignored_paths
+from syncd.plan.fields import RELEASE_PATH, give_way, given_up, matching_paths, without
+from syncd.plan.lists import list_rules
 from syncd.plan.mask import mask_changes
 from syncd.plan.settings import Settled
 
 if TYPE_CHECKING:
+    from syncd.plan.fields import Release
     from syncd.plan.settings import Desired, Live, Observation, Policy, Toleration
 
 UP_TO_DATE: Final = "UpToDate"
@@ -39,7 +41,10 @@ def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Acti
         return _blocked(desired.manifest, "Unreadable", problem)
     live = observed.live.get(desired.key)
     if live is None:
-        return _create(desired, observed, policy)
+        try:
+            return _create(desired, observed, policy)
+        except SyncdError as error:
+            return _failed(desired.manifest, error)
     settled = observed.settled.get(desired.key)
     if settled and settled.desired == desired.digest and settled.resource_version == live.resource_version:
         return _unchanged(desired.manifest)
@@ -59,15 +64,21 @@ def plan_existing(desired: Desired, live: JSONObject, observed: Observation, pol
     try:
         return _merge(desired, live, observed, policy)
     except SyncdError as error:
-        return _blocked(manifest, error.reason, f"{manifest.origin}: {error}", live)
+        return _failed(manifest, error, live)
 
 
 def creation(manifest: Manifest, policy: Policy) -> Write:
     """The request that makes the object, with the owner's marks and the last-applied configuration.
 
-    An object too large for that annotation is applied server-side from the start. Nulls are dropped, as kubectl does.
+    An object too large for that annotation is applied server-side from the start. Nulls are dropped, as kubectl does. A
+    field that is given up begins with the value that Git has, but is not remembered as applied.
+
+    Raises:
+        MergeError: The manifest cannot be applied.
     """
-    modified = _modified(manifest.body, policy)
+    release = given_up(policy.release, manifest)
+    remembered = without(manifest.body, release.paths)
+    modified = policy.owner.mark(last_applied.stamp(manifest.body, remembered))
     if last_applied.fits(modified):
         return Write(WriteMethod.CREATE, json_merge.apply_patch({}, modified))
     return Write(WriteMethod.SERVER_SIDE_APPLY, json_merge.apply_patch({}, last_applied.without(modified)))
@@ -99,24 +110,32 @@ def _create(desired: Desired, observed: Observation, policy: Policy) -> Action:
 def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Policy) -> Action:
     """Merge what Git says into live, and name the difference if there is one."""
     manifest = desired.manifest
-    modified = _modified(manifest.body, policy)
     original = last_applied.read(live)
-    ignored = ignored_paths(policy.drift.ignore, manifest.key)
+    release = given_up(policy.release, manifest, live, original)
+    modified = policy.owner.mark(last_applied.stamp(without(manifest.body, release.paths)))
+    if release.is_over:
+        modified = _without_mark(modified)
+    left = (*matching_paths(policy.drift.ignore, manifest.key), *release.paths)
     merged = engine.merge(
-        original=original and give_way(original, live, ignored),
-        modified=give_way(modified, live, ignored),
+        original=original and give_way(original, live, left),
+        modified=give_way(modified, live, left),
         live=live,
         schema=policy.schema_for(manifest.api_version, manifest.key.kind),
+        rules=list_rules(policy.merge.rules, manifest.key),
     )
     if merged.write is None:
-        return replace(_unchanged(manifest), live=live)
+        return replace(_unchanged(manifest), live=live, released=release.shown)
     changes = mask_changes(manifest.key.group_kind, merged.changes)
     found = None
-    if _same_manifest(live, modified, desired, observed.settled.get(desired.key)):
+    if not _only_releases(release, changes) and _same_manifest(
+        live, modified, desired, observed.settled.get(desired.key)
+    ):
         found = _drift(live, changes, policy.owner.judge(live), listed=desired.key in observed.inventory.keys)
     if found and (toleration := policy.toleration(manifest.key)):
         return replace(_reported(manifest, found, toleration), changes=changes, live=live)
     reason, message = _why(live, policy, found, original)
+    if reason == "Changed" and _only_releases(release, changes):
+        reason, message = "Released", release.message
     return Action(
         ActionType.UPDATE,
         manifest.key,
@@ -127,11 +146,19 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
         manifest=manifest,
         drift=found,
         live=live,
+        released=release.shown,
     )
 
 
-def _modified(body: JSONObject, policy: Policy) -> JSONObject:
-    return policy.owner.mark(last_applied.stamp(body))
+def _without_mark(modified: JSONObject) -> JSONObject:
+    """With a null for the object's own mark, which deletes it; last applied was written before, and knows nothing."""
+    metadata = modified["metadata"]
+    return {**modified, "metadata": {**metadata, "annotations": {**metadata["annotations"], RELEASE: None}}}
+
+
+def _only_releases(release: Release, changes: tuple[FieldChange, ...]) -> bool:
+    """Whether nothing is to change but what is remembered of fields that are given up."""
+    return bool(release.leaving or release.is_over) and all(change.path == RELEASE_PATH for change in changes)
 
 
 def _refusal(manifest: Manifest, live: JSONObject, policy: Policy, *, listed: bool) -> Action | None:
@@ -211,6 +238,10 @@ def _unchanged(manifest: Manifest) -> Action:
 
 def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | None = None) -> Action:
     return Action(ActionType.SKIP, manifest.key, reason, message, manifest=manifest, live=live, blocking=True)
+
+
+def _failed(manifest: Manifest, error: SyncdError, live: JSONObject | None = None) -> Action:
+    return _blocked(manifest, error.reason, f"{manifest.origin}: {error}", live)
 
 
 def _reported(manifest: Manifest, found: Drift, toleration: Toleration) -> Action:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from syncd.spec import Adopt
+from syncd.spec import Adopt, MergePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from syncd.merge.schema import PatchSchema
     from syncd.model import GroupKind, JSONObject, Manifest, ObjectKey
     from syncd.plan.usage import User
-    from syncd.spec import DriftPolicy, Prune
+    from syncd.spec import DriftPolicy, FieldRule, Prune
 
 
 class Live(Protocol):
@@ -92,6 +92,8 @@ class Policy:
         commit: What Git is at, for a prune that is approved for one commit only.
         restraint: What the moment forbids.
         schema_for: How the lists of a kind merge, by apiVersion and kind; None when nothing is known of it.
+        merge: Which lists merge otherwise.
+        release: Which fields are given up.
     """
 
     owner: Owner
@@ -101,6 +103,8 @@ class Policy:
     adopt: Adopt = field(default_factory=Adopt)
     commit: str = ""
     restraint: Restraint = FREE
+    merge: MergePolicy = field(default_factory=MergePolicy)
+    release: tuple[FieldRule, ...] = ()
 
     def toleration(self, key: ObjectKey) -> Toleration | None:
         """Why drift of an object is only reported; None if it is to be put right."""

@@ -7,7 +7,9 @@ reported with the path of its field, and every model is frozen. Each module hold
 from __future__ import annotations
 
 from syncd.spec.base import Model, SecretRef, parse_duration
-from syncd.spec.drift import DriftPolicy, IgnoreRule
+from syncd.spec.drift import DriftPolicy
+from syncd.spec.fields import FieldRule, Pointer, Selector
+from syncd.spec.merge import MergePolicy, MergeRule
 from syncd.spec.prune import Adopt, Prune, PruneBudget
 from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
 from syncd.spec.source import GitRef, GitSource, Source
@@ -20,17 +22,21 @@ __all__ = [
     "Adopt",
     "DriftPolicy",
     "FieldProblem",
+    "FieldRule",
     "GitRef",
     "GitSource",
     "HelmRender",
-    "IgnoreRule",
     "KustomizeRender",
+    "MergePolicy",
+    "MergeRule",
     "Model",
     "PlainRender",
+    "Pointer",
     "Prune",
     "PruneBudget",
     "Render",
     "SecretRef",
+    "Selector",
     "Source",
     "SpecError",
     "Sync",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from syncd.model import SyncdError
 from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds, rules
 from syncd.spec.drift import DriftPolicy
+from syncd.spec.fields import FieldRule
+from syncd.spec.merge import MergePolicy
 from syncd.spec.prune import Adopt, Prune
 from syncd.spec.render import Render
 from syncd.spec.source import Source
@@ -52,6 +54,11 @@ class SyncSpec(Model):
     """Whether the Sync has only succeeded once all of its objects are healthy. Until then its reason is Progressing;
     after the timeout, or when nothing is left that could still become healthy by itself, it is HealthCheckFailed, and
     the error says which object is not, and why. It goes on being looked at, and recovers by itself."""
+    merge: MergePolicy = MergePolicy()
+    """How lists merge that no schema describes well."""
+    release: Annotated[tuple[FieldRule, ...], Field(strict=False)] = ()
+    """Fields that are given up: they leave last applied and keep the value they have, and Git's value is no longer
+    written. Once Git says them no more, they can leave this list too."""
     deletion_policy: Literal["Prune", "Orphan"] = "Prune"
     """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
     suspend: bool = False

@@ -13,7 +13,7 @@ from syncd.plan.build import build
 from syncd.plan.desired import DesiredSet, digest, live_digest
 from syncd.plan.objects import plan_object
 from syncd.plan.settings import Desired, Observation, Policy, Settled
-from syncd.spec import DriftPolicy, IgnoreRule, Prune
+from syncd.spec import DriftPolicy, FieldRule, Prune
 
 OWNER = Owner("uid-1", "syncd/shop")
 KEY = ObjectKey("shop", "apps", "Deployment", "web")
@@ -147,14 +147,14 @@ def test_reported_drift_does_not_keep_a_change_in_git_from_being_applied() -> No
 
 
 def test_ignored_fields_are_left_to_others_even_when_git_changes_them() -> None:
-    ignore = (IgnoreRule(kind="Deployment", paths=("/spec/replicas",)),)
+    ignore = (FieldRule(kind="Deployment", paths=("/spec/replicas",)),)
     policy = replace(POLICY, drift=DriftPolicy(ignore=ignore))
     assert plan_object(DESIRED, observed(applied(replicas=5)), policy).type is ActionType.UNCHANGED
     other = replace(POLICY, drift=DriftPolicy(ignore=(replace_kind(ignore[0], "StatefulSet"),)))
     assert plan_object(DESIRED, observed(applied(replicas=5)), other).type is ActionType.UPDATE
 
 
-def replace_kind(rule: IgnoreRule, kind: str) -> IgnoreRule:
+def replace_kind(rule: FieldRule, kind: str) -> FieldRule:
     return rule.model_copy(update={"kind": kind})
 
 
