@@ -56,7 +56,7 @@ def planned(body: dict[str, Any], live: dict[str, Any] | None, policy: Policy = 
     return plan_object(desired, Observation(inventory, {KEY: Seen(live)} if live else {}), policy)
 
 
-def after(action: Action) -> dict[str, Any]:
+def after(action: Action) -> Any:
     """The live object once the action was carried out."""
     assert action.write is not None
     assert action.write.body is not None
