@@ -162,9 +162,17 @@ def definition() -> dict[str, Any]:
     }
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes a value that occurs twice twice: the definition is read by people."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
+        """Say so for every value."""
+        return True
+
+
 def text() -> str:
     """Return the file's content."""
-    return HEAD + yaml.safe_dump(definition(), sort_keys=False, width=120, allow_unicode=True)
+    return HEAD + yaml.dump(definition(), Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
 
 
 if __name__ == "__main__":

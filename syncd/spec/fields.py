@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from syncd.spec.base import Model
 
@@ -32,7 +32,9 @@ def _checked(path: str) -> str:
     return path
 
 
-Pointer = Annotated[str, AfterValidator(_checked)]
+Pointer = Annotated[
+    str, AfterValidator(_checked), WithJsonSchema({"type": "string", "pattern": f"^{_POINTER.pattern}$"})
+]
 
 
 class Selector(Model):
@@ -56,6 +58,6 @@ class Selector(Model):
 class FieldRule(Selector):
     """Fields of the objects that match."""
 
-    paths: Annotated[tuple[Pointer, ...], Field(min_length=1, strict=False)]
+    paths: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=64, strict=False)]
     """The fields, as JSON pointers (RFC 6901) such as `/spec/replicas`. An item of a list may be named by what
     identifies it: `/spec/template/spec/containers/[name=web]/resources`."""
