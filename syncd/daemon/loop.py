@@ -89,6 +89,7 @@ class SyncLoop:
         self._cancel = threading.Event()
         self._superseded = False
         self._revision: Revision | None = None
+        self._unfollowed: SyncdError | None = None
         self._applying: Revision | None = None
         self._memory = Memory()
         self._ledger = DriftLedger()
@@ -219,7 +220,7 @@ class SyncLoop:
         error: SyncdError | None = None
         try:
             if self._revision is None or any(cause.asks_git for cause in causes):
-                self._revision = self._reconciler.resolve(self.sync, deadline)
+                self._revision = self._follow(self._revision, deadline)
                 durations["fetch"] = time.perf_counter() - begin
             self._applying = self._revision
             restraint = Restraint(resting=frozenset(self._paces.waiting(time.monotonic())))
@@ -239,6 +240,22 @@ class SyncLoop:
             return self._failed(before, error, durations), getattr(error, "retry_after", None) or 0.0
         return self._ended(before, replace(result, durations=durations), causes), 0.0
 
+    def _follow(self, known: Revision | None, deadline: Deadline) -> Revision:
+        """The revision to keep to: the newest, or the last good one for as long as there is no newer that may be used.
+
+        So drift is corrected while the repository is away, or holds what nobody trustworthy has signed.
+        """
+        try:
+            revision = self._reconciler.resolve(self.sync, deadline)
+        except SyncdError as error:
+            if known is None or deadline.over:
+                raise
+            log.error("git not followed", reason=error.reason, error=str(error), kept_to=str(known))  # noqa: TRY400 - its words say it all
+            self._unfollowed = error
+            return known
+        self._unfollowed = None
+        return revision
+
     def _given_up(self, before: SyncStatus) -> SyncStatus:
         """It was told to stop: whoever goes on, in this process or the next, does what is left."""
         log.info("reconcile given up")
@@ -257,7 +274,9 @@ class SyncLoop:
         now = _now()
         self.owner = result.owner
         found = self._ledger.update(result.outcomes, now)
-        ended = report.after_reconcile(before, result, self._health.of, now, superseded=self._superseded)
+        ended = report.after_reconcile(
+            before, result, self._health.of, now, superseded=self._superseded, unfollowed=self._unfollowed
+        )
         ended = replace(ended, drift=self._ledger.records())
         ended = await_health(before, ended, self._explain, now)
         ended = report.with_fights(ended, self._fights(result.outcomes))

@@ -44,15 +44,25 @@ def after_reconcile(
     now: datetime,
     *,
     superseded: bool = False,
+    unfollowed: SyncdError | None = None,
 ) -> SyncStatus:
-    """The status after a reconcile that came to its end, well or not; ``superseded`` says why it was interrupted."""
+    """The status after a reconcile that came to its end, well or not.
+
+    Args:
+        status: What was known before.
+        result: What came of it.
+        health: How an object is.
+        now: When it ended.
+        superseded: Why it was interrupted, if it was: for a newer commit.
+        unfollowed: Why Git could not be followed, in which case this was about the revision from before.
+    """
     verdict = _SUPERSEDED if result.interrupted and superseded else _verdict(result)
     objects = tuple(_objects(result, status, health))
     if len(objects) == len(status.objects) and all(map(is_, objects, status.objects)):
         objects = status.objects  # the same tuple says to listeners, at no cost, that nothing has changed
     status = replace(
         status,
-        state=SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC,
+        state=_state(verdict, unfollowed),
         health=worst(item.health for item in objects),
         attempted=result.revision,
         applied=status.applied if verdict.error or result.interrupted else result.revision,
@@ -61,6 +71,9 @@ def after_reconcile(
         inventory_size=result.inventory_size,
         prune_held=result.plan.prune_held,
     )
+    if unfollowed is not None:
+        texts = (str(unfollowed), verdict.error) if verdict.error else (str(unfollowed),)
+        verdict = _Verdict(unfollowed.reason, "; ".join(texts), (str(unfollowed), *verdict.problems))
     return _ended(status, verdict, result.durations, now, noteworthy=result.plan.changes_cluster)
 
 
@@ -118,6 +131,12 @@ def worst(healths: Iterable[Health | None]) -> Health | None:
     """The worst of the healths that are known; None if none is."""
     known = {health for health in healths if health is not None}
     return max(known, key=lambda health: health.severity, default=None)
+
+
+def _state(verdict: _Verdict, unfollowed: SyncdError | None) -> SyncState:
+    if unfollowed is not None:
+        return SyncState.UNKNOWN
+    return SyncState.SYNCED if verdict.reason == "Succeeded" else SyncState.OUT_OF_SYNC
 
 
 def _verdict(result: Reconciliation) -> _Verdict:

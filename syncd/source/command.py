@@ -85,6 +85,7 @@ class GitRunner:
 
     Attributes:
         home: See below.
+        stop: See below.
 
     Args:
         home: A folder that belongs to syncd; it stands in for the user's home and holds the configuration.
@@ -95,7 +96,7 @@ class GitRunner:
     def __init__(self, home: Path, stop: threading.Event | None = None, observer: Observer | None = None) -> None:
         self.home = home
         self._observer = observer
-        self._stop = stop
+        self.stop = stop
         self._config = home / "gitconfig"
         home.mkdir(parents=True, exist_ok=True)
         if not self._config.exists() or self._config.read_text(encoding="utf-8") != _CONFIG:
@@ -135,7 +136,7 @@ class GitRunner:
             raise GitNotInstalledError("git could not be started")
         # GitPython ends the process when "started" goes, which is when this method is through with it.
         completed = supervise(
-            started.proc, deadline=deadline, stop=self._stop, stdin=stdin, stdout_limit=output_limit, limits=limits
+            started.proc, deadline=deadline, stop=self.stop, stdin=stdin, stdout_limit=output_limit, limits=limits
         )
         if completed.status != 0:
             raise GitCommandFailedError(arguments, completed.status, completed.stderr.decode(errors="replace"))

@@ -77,6 +77,12 @@ class PathNotFoundError(SourceError):
     reason = "PathNotFound"
 
 
+class VerificationFailedError(SourceError):
+    """What the Sync follows is not signed by anybody who may sign it."""
+
+    reason = "VerificationFailed"
+
+
 class MirrorDamagedError(SourceError):
     """The local copy of the repository does not hold what it should; it is fetched anew."""
 

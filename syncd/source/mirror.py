@@ -265,6 +265,25 @@ class Mirror:
         except GitCommandFailedError as failure:
             raise self.damaged(failure.summary) from None
 
+    def bad_signature(self, kind: str, id_: str, environment: Mapping[str, str], deadline: float) -> str | None:
+        """What Git says about the signature of a commit or tag that is there; None when it is good.
+
+        Args:
+            kind: ``commit`` or ``tag``.
+            id_: The object.
+            environment: Says which keys count.
+            deadline: On ``time.monotonic()``'s clock.
+        """
+        try:
+            self._runner.run(
+                f"verify-{kind}", "--raw", id_, directory=self._directory, deadline=deadline, environment=environment
+            )
+        except GitCommandFailedError as failure:
+            return failure.stderr
+        except ProcessTimeoutError:
+            raise self._timeout(f"in git verify-{kind}") from None
+        return None
+
     def damaged(self, how: str) -> MirrorDamagedError:
         """Remember that the mirror is not to be trusted, and give the error that says so."""
         self._damaged = True

@@ -24,6 +24,13 @@ class Target(NamedTuple):
     ref: str
     """The full name; "" for a commit that was asked for by its id."""
     commit: str
+    tag: str = ""
+    """The tag object that stands before the commit; "" without one."""
+
+    @property
+    def short(self) -> str:
+        """The ref as people write it; for a commit that was asked for by its id the beginning of that."""
+        return self.ref.removeprefix(_HEADS).removeprefix(_TAGS) or self.commit[:12]
 
 
 def patterns(ref: GitRef) -> tuple[str, ...]:
@@ -56,7 +63,8 @@ def choose(url: str, ref: GitRef, advertised: Mapping[str, str]) -> Target:
         name = patterns(ref)[0]
         if name not in advertised:
             raise RefNotFoundError(f"{url}: {_missing(ref)}")
-    return Target(name, advertised.get(name + _PEELED, advertised[name]))
+    peeled = advertised.get(name + _PEELED)
+    return Target(name, peeled, advertised[name]) if peeled else Target(name, advertised[name])
 
 
 def _newest_tag(url: str, expression: str, advertised: Mapping[str, str]) -> str:

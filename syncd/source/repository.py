@@ -17,6 +17,7 @@ from syncd.source.refs import Target
 from syncd.source.secrets import NoCluster, SecretPlace
 from syncd.source.snapshot import Snapshot
 from syncd.source.tree import Limits, Tree
+from syncd.source.verify import Verifier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,7 @@ class Repositories:
         self._runner = GitRunner(directory, stop, observer)
         self._limits = limits
         self._secrets = secrets
+        self._verifier = Verifier(self._runner, secrets)
         remove_unused(directory, _UNUSED_SECONDS)
         self._lock = threading.Lock()
         self._mirrors: dict[tuple[str, SecretPlace | None], Mirror] = {}
@@ -83,13 +85,13 @@ class Repositories:
         """
         asked_at = time.monotonic()
         mirror = self._mirror(git, namespace)
-        commit = self._commit(mirror, git, asked_at - max_age, deadline)
+        target = self._target(mirror, git, asked_at - max_age, deadline)
         try:
-            inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
+            inputs = self._look(mirror, git, target, path, namespace=namespace, deadline=deadline)
         except MirrorDamagedError:
-            self._ensure(mirror, commit, deadline)
-            inputs = self._inputs_of(Snapshot(mirror, commit, deadline), path)
-        return Revision(str(git.ref), commit, inputs.identity)
+            self._ensure(mirror, target.commit, deadline)
+            inputs = self._look(mirror, git, target, path, namespace=namespace, deadline=deadline)
+        return Revision(str(git.ref), target.commit, inputs.identity)
 
     def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float, namespace: str = "") -> Tree:
         """The files that a Sync reads in a revision; nothing is read before somebody asks the tree.
@@ -118,10 +120,18 @@ class Repositories:
                 self._mirrors[key] = Mirror(self._directory, git.url, self._runner, secret)
             return self._mirrors[key]
 
-    def _commit(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:
+    def _look(
+        self, mirror: Mirror, git: GitSource, target: Target, path: str, *, namespace: str, deadline: float
+    ) -> Inputs:
+        """What the path holds in a commit that may be used."""
+        if git.verify is not None:
+            self._verifier.check(mirror, git.verify, target, namespace=namespace, deadline=deadline)
+        return self._inputs_of(Snapshot(mirror, target.commit, deadline), path)
+
+    def _target(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> Target:
         if git.ref.commit is not None:
             self._ensure(mirror, git.ref.commit, deadline)
-            return git.ref.commit
+            return Target("", git.ref.commit)
         with mirror.exclusive(deadline):
             try:
                 return _newest(mirror, git, newer_than, deadline)
@@ -152,8 +162,8 @@ class Repositories:
         return found
 
 
-def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> str:
+def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> Target:
     advertised = mirror.advertised(refs.patterns(git.ref), newer_than=newer_than, deadline=deadline)
     target = refs.choose(mirror.url, git.ref, advertised)
     mirror.fetch(target, deadline)
-    return target.commit
+    return target

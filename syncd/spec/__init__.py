@@ -12,7 +12,7 @@ from syncd.spec.fields import FieldRule, Pointer, Selector
 from syncd.spec.merge import MergePolicy, MergeRule
 from syncd.spec.prune import Adopt, Prune, PruneBudget
 from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
-from syncd.spec.source import GitRef, GitSource, Source
+from syncd.spec.source import GitRef, GitSource, GitVerify, Source
 from syncd.spec.sync import API_VERSION, KIND, FieldProblem, SpecError, Sync, SyncMetadata, SyncSpec, parse_sync
 from syncd.spec.target import Target
 
@@ -25,6 +25,7 @@ __all__ = [
     "FieldRule",
     "GitRef",
     "GitSource",
+    "GitVerify",
     "HelmRender",
     "KustomizeRender",
     "MergePolicy",

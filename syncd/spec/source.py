@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -44,6 +45,26 @@ class GitRef(Model):
         return self.branch or self.tag or self.semver or self.commit or "HEAD"
 
 
+class GitVerify(Model):
+    """Whose signatures count. What nobody of them has signed is never rendered: the last good revision stays."""
+
+    model_config = ConfigDict(json_schema_extra=rules(at_most_one("secretFile", "secretRef")))
+
+    mode: Literal["HEAD", "Tag", "TagAndHEAD"] = "HEAD"
+    """What must be signed: the commit, the tag that points to it (with `ref.tag` or `ref.semver`), or both."""
+    secret_file: str | None = Field(default=None, min_length=1)
+    """The public keys: a folder with a file for each, or a YAML file with a Secret. OpenPGP keys are named like
+    `alice.asc`, ssh keys like `alice.sshpub`, and a file of ssh's allowed signers `allowed_signers`."""
+    secret_ref: SecretRef | None = None
+    """The public keys: a Secret in the Sync's own namespace of the cluster, with the same names."""
+
+    @model_validator(mode="after")
+    def _one_secret(self) -> GitVerify:
+        if (self.secret_file is None) == (self.secret_ref is None):
+            raise ValueError("give secretFile or secretRef, and not both")
+        return self
+
+
 class GitSource(Model):
     """A Git repository."""
 
@@ -73,10 +94,15 @@ class GitSource(Model):
     """Credentials: a Secret in the Sync's own namespace of the cluster, with the same keys. Read anew for each question
     to the server, so that rotated credentials are used at once."""
 
+    verify: GitVerify | None = None
+    """Follow only what was signed. Without it, whoever can push decides what is applied."""
+
     @model_validator(mode="after")
-    def _one_secret(self) -> GitSource:
+    def _consistent(self) -> GitSource:
         if self.secret_file is not None and self.secret_ref is not None:
             raise ValueError("give secretFile or secretRef, not both")
+        if self.verify and self.verify.mode != "HEAD" and self.ref.tag is None and self.ref.semver is None:
+            raise ValueError(f"verify.mode {self.verify.mode} needs ref.tag or ref.semver: nothing else has a tag")
         return self
 
     @field_validator("url")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import subprocess
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from tests.support.daemon import DaemonProcess, sync_document
+from tests.support.clusters import Sandbox
+from tests.support.daemon import DaemonProcess, eventually, sync_document
+from tests.unit.source.gitrepo import GitRepo
 from tests.unit.source.gitserver import serving
 
 if TYPE_CHECKING:
@@ -40,6 +43,46 @@ def push_event(daemon: DaemonProcess, url: str) -> dict[str, Any]:
     with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - the same
         found: dict[str, Any] = json.loads(answer.read())
         return found
+
+
+def test_what_nobody_has_signed_is_not_applied_and_the_last_good_revision_is_kept_to(tmp_path: Path) -> None:
+    repository = GitRepo(tmp_path)
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "alice")], check=True)
+    (keys / "alice.sshpub").write_bytes((tmp_path / "alice.pub").read_bytes())
+
+    def commit(colour: str, *options: str) -> str:
+        repository.write({"a.yaml": MAP % colour})
+        repository.git("add", "-A")
+        repository.git(
+            "-c", "gpg.format=ssh", "-c", f"user.signingKey={tmp_path / 'alice'}", "commit", "-qm", "x", *options
+        )
+        repository.git("push", "-q", "origin", "HEAD:refs/heads/main")
+        return repository.git("rev-parse", "HEAD")
+
+    def colour() -> str:
+        return str((sandbox.kubectl.get("configmap", "settings", "default") or {})["data"]["colour"])
+
+    good = commit("blue", "-S")
+    document = sync_document("shop", repository.url)
+    document["spec"]["source"]["git"]["verify"] = {"mode": "HEAD", "secretFile": str(keys)}
+    sandbox = Sandbox(tmp_path)
+    try:
+        with DaemonProcess(tmp_path, sandbox.kubeconfig, document) as daemon:
+            daemon.wait_synced("shop", good)
+            commit("red")
+            status = daemon.wait_for("shop", "refuses it", lambda status: status["reason"] == "VerificationFailed")
+            assert "is not signed; allowed are: alice (SHA256:" in status["error"]
+            assert (status["state"], status["applied"]["commit"]) == ("Unknown", good)
+            patch = json.dumps({"data": {"colour": "black"}})
+            sandbox.kubectl("patch", "configmap", "settings", "-n", "default", "--patch", patch)
+            eventually("the drift is corrected", lambda: colour() == "blue")
+            daemon.wait_for("shop", "still refuses it", lambda status: status["reason"] == "VerificationFailed")
+            daemon.wait_synced("shop", commit("green", "-S"))
+            assert colour() == "green"
+    finally:
+        sandbox.server.stop()
 
 
 def test_a_private_repository_is_followed_with_a_secret_of_the_cluster_and_at_once_when_its_server_calls(

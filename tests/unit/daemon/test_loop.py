@@ -10,6 +10,7 @@ from syncd.cluster.errors import TooManyRequestsError
 from syncd.daemon.agenda import Cause
 from syncd.daemon.board import StatusBoard
 from syncd.daemon.loop import SyncLoop
+from syncd.daemon.status import SyncState
 from syncd.engine.result import Reconciliation
 from syncd.model import (
     Action,
@@ -246,3 +247,27 @@ def test_after_the_stop_it_asks_for_no_more() -> None:
     harness.loop.stop()
     harness.loop.run()
     assert not harness.woken
+
+
+def test_while_git_cannot_be_followed_the_last_good_revision_is_kept_to_and_the_status_says_so() -> None:
+    harness = Harness()
+    harness.loop.run()
+
+    def gone(*_: object) -> Revision:
+        raise SyncdError("the repository is gone")
+
+    harness.reconciler.resolve = gone  # type: ignore[method-assign]  # stands for a repository that goes away
+    for cause in (Cause.POLL, Cause.EVENT):  # an event does not ask Git, and does not hide that it failed
+        harness.loop.trigger(cause)
+        harness.loop.run()
+        status = harness.board.status("syncd/shop")
+        assert status is not None
+        assert (status.state, status.error) == (SyncState.UNKNOWN, "the repository is gone")
+        assert status.applied == REVISION
+    assert harness.reconciler.reconciled == 3
+    del harness.reconciler.resolve
+    harness.loop.trigger(Cause.REQUEST)
+    harness.loop.run()
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    assert (status.state, status.error, status.failures) == (SyncState.SYNCED, "", 0)
