@@ -18,13 +18,15 @@ class Cause(StrEnum):
     """Somebody changed one of its objects, or a pause between repairs is over."""
     REQUEST = "request"
     """A person or a webhook asks for it."""
+    DEPENDENCY = "dependency"
+    """Another Sync, which this one waits for, has changed."""
     HEALTH = "health"
     """Only the status of an object has changed, or the time to wait for one is over."""
 
     @property
     def asks_git(self) -> bool:
         """Whether a new revision is looked for."""
-        return self in (Cause.POLL, Cause.REQUEST)
+        return self in (Cause.POLL, Cause.REQUEST, Cause.DEPENDENCY)
 
 
 class Agenda:

@@ -32,6 +32,7 @@ class StatusBoard:
         self._statuses: dict[str, SyncStatus] = {}
         self._listeners = tuple(listeners)
         self._lock = threading.Lock()
+        self._watchers: dict[str, tuple[frozenset[str], Callable[[], None]]] = {}
 
     def statuses(self) -> tuple[SyncStatus, ...]:
         """A snapshot of every Sync, sorted by id."""
@@ -69,6 +70,19 @@ class StatusBoard:
             if reconciled:
                 listener.reconciled(status)
 
+        self._tell_watchers(status.id)
+
+    def watch(self, watcher: str, sync_ids: Iterable[str], changed: Callable[[], None]) -> None:
+        """Have ``changed`` called whenever one of these Syncs changes, instead of what the watcher asked before.
+
+        It is called from the thread that changes the status, and must return soon.
+        """
+        with self._lock:
+            if wanted := frozenset(sync_ids):
+                self._watchers[watcher] = wanted, changed
+            else:
+                self._watchers.pop(watcher, None)
+
     def begin(self, sync: Sync) -> None:
         """Give a Sync its place; what is known of it already stays, though it may ask for something else now."""
         known = self.status(sync.id)
@@ -78,12 +92,20 @@ class StatusBoard:
         """Take a Sync that is no more off the board."""
         with self._lock:
             known = self._statuses.pop(sync_id, None)
+            self._watchers.pop(sync_id, None)
         if known is not None:
             for listener in self._listeners:
                 listener.sync_removed(sync_id)
+            self._tell_watchers(sync_id)
 
     def drifted(self, status: SyncStatus, records: Iterable[DriftRecord]) -> None:
         """Tell of drift that was not known before."""
         for record in records:
             for listener in self._listeners:
                 listener.drift_found(status.sync, record)
+
+    def _tell_watchers(self, sync_id: str) -> None:
+        with self._lock:
+            told = [changed for wanted, changed in self._watchers.values() if sync_id in wanted]
+        for changed in told:
+            changed()

@@ -14,6 +14,7 @@ import structlog
 from syncd.daemon import report
 from syncd.daemon.agenda import Agenda, Cause
 from syncd.daemon.backoff import RepairPaces, poll_delay, retry_delay
+from syncd.daemon.dependencies import WAITS_FOR_SYNC, Standing, dependencies, lags_behind, obstacle, standing
 from syncd.daemon.healthbook import HealthBook
 from syncd.daemon.ledger import DriftLedger
 from syncd.daemon.status import Fight, SyncStatus
@@ -65,6 +66,7 @@ class SyncLoop:
         board: StatusBoard,
         *,
         wake: Callable[[str, datetime], None],
+        ask: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Begin with an empty memory.
 
@@ -74,12 +76,16 @@ class SyncLoop:
             live: Where the health of objects is read.
             board: Where the status hangs.
             wake: Asks the scheduler to run the Sync of this id at this moment.
+            ask: Has another Sync, of this id, look for a new revision now.
         """
         self.sync = sync
         self.owner = ""
         self._reconciler = reconciler
         self._board = board
         self._wake = wake
+        self._ask = ask
+        self._asked = ""
+        """The commit for which other Syncs were asked to look for it."""
         self._lock = threading.Lock()
         self._agenda = Agenda()
         self._agenda.add(Cause.POLL, _now())
@@ -222,6 +228,8 @@ class SyncLoop:
             if self._revision is None or any(cause.asks_git for cause in causes):
                 self._revision = self._follow(self._revision, deadline)
                 durations["fetch"] = time.perf_counter() - begin
+            if obstacle := self._wait_for_others(self._revision):
+                return report.held_back(before, WAITS_FOR_SYNC, obstacle, self._revision, _now()), 0.0
             self._applying = self._revision
             restraint = Restraint(resting=frozenset(self._paces.waiting(time.monotonic())))
             result = self._reconciler.reconcile(self.sync, self._revision, self._memory, deadline, restraint)
@@ -255,6 +263,33 @@ class SyncLoop:
             return known
         self._unfollowed = None
         return revision
+
+    def _wait_for_others(self, revision: Revision) -> str:
+        """What keeps the Sync from applying a revision, if another Sync does; its next change wakes this one then.
+
+        Raises:
+            DependencyNotFoundError: It waits for a Sync that does not exist.
+            DependencyCycleError: It waits for itself in the end.
+        """
+        look = self._board.status
+        others = dependencies(self.sync)
+        if not others:
+            return ""
+        seen = standing(self.sync, revision, look)
+        self._board.watch(self.sync.id, others, lambda: self._look_at_others(revision, seen))
+        found = obstacle(self.sync, revision, look)  # looked for last, so that no change in between is missed
+        if not found:
+            self._board.watch(self.sync.id, (), lambda: None)
+        elif self._asked != revision.commit:
+            self._asked = revision.commit
+            for name in lags_behind(self.sync, revision, look):
+                self._ask(name)
+        return found
+
+    def _look_at_others(self, revision: Revision, seen: Standing) -> None:
+        """A Sync that this one waits for has changed: wake up if that makes a difference."""
+        if standing(self.sync, revision, self._board.status) != seen:
+            self.trigger(Cause.DEPENDENCY)
 
     def _given_up(self, before: SyncStatus) -> SyncStatus:
         """It was told to stop: whoever goes on, in this process or the next, does what is left."""

@@ -86,6 +86,24 @@ def after_error(
     return _ended(status, _Verdict(error.reason, str(error), problems), durations, now)
 
 
+def held_back(status: SyncStatus, reason: str, message: str, revision: Revision, now: datetime) -> SyncStatus:
+    """The status of a Sync that may not do anything yet; nobody has failed."""
+    same = status.applied is not None and status.applied.tree == revision.tree
+    return replace(
+        status,
+        state=status.state if same else SyncState.OUT_OF_SYNC,
+        reconciling=False,
+        attempted=revision,
+        reason=reason,
+        message=message,
+        error="",
+        problems=(),
+        failing_since=None,
+        failures=0,
+        last_attempt=now,
+    )
+
+
 def superseded(status: SyncStatus, durations: Mapping[str, float], now: datetime) -> SyncStatus:
     """The status after a reconcile that was given up for a newer commit before it came to a plan."""
     return _ended(status, _SUPERSEDED, durations, now)

@@ -156,7 +156,7 @@ class Daemon:
         seat.replace(make)
 
     def _follow(self, sync: Sync) -> Worker:
-        loop = SyncLoop(sync, self._reconciler, self._cluster.live, self.board, wake=self._wake)
+        loop = SyncLoop(sync, self._reconciler, self._cluster.live, self.board, wake=self._wake, ask=self._ask)
         if sync.spec.suspend:
             self._unschedule(sync.id)
         else:
@@ -202,6 +202,11 @@ class Daemon:
 
     def _alive(self) -> str:
         return "" if self._scheduler.running else "the scheduler is not running"
+
+    def _ask(self, sync_id: str) -> None:
+        """Have a Sync that another one waits for look for a new revision; no more than a hint."""
+        with suppress(KeyError):
+            self.trigger(sync_id)
 
     def _wake(self, sync_id: str, moment: datetime) -> None:
         try:

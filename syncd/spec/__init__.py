@@ -7,6 +7,7 @@ reported with the path of its field, and every model is frozen. Each module hold
 from __future__ import annotations
 
 from syncd.spec.base import Model, SecretRef, parse_duration
+from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule, Pointer, Selector
 from syncd.spec.merge import MergePolicy, MergeRule
@@ -20,6 +21,7 @@ __all__ = [
     "API_VERSION",
     "KIND",
     "Adopt",
+    "Dependency",
     "DriftPolicy",
     "FieldProblem",
     "FieldRule",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from syncd.model import SyncdError
 from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds, rules
+from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule
 from syncd.spec.merge import MergePolicy
@@ -50,6 +51,9 @@ class SyncSpec(Model):
     """Which objects that exist already the Sync may make its own."""
     drift: DriftPolicy = DriftPolicy()
     """What to do about changes that did not come from Git."""
+    depends_on: Annotated[tuple[Dependency, ...], Field(strict=False, max_length=100)] = ()
+    """Other Syncs that must be applied and healthy before anything of this one is applied or pruned. One that follows
+    the same branch of the same repository must have applied the same commit."""
     wait: bool = False
     """Whether the Sync has only succeeded once all of its objects are healthy. Until then its reason is Progressing;
     after the timeout, or when nothing is left that could still become healthy by itself, it is HealthCheckFailed, and

@@ -10,7 +10,7 @@ from syncd.cluster.errors import TooManyRequestsError
 from syncd.daemon.agenda import Cause
 from syncd.daemon.board import StatusBoard
 from syncd.daemon.loop import SyncLoop
-from syncd.daemon.status import SyncState
+from syncd.daemon.status import SyncState, SyncStatus
 from syncd.engine.result import Reconciliation
 from syncd.model import (
     Action,
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from syncd.engine.deadline import Deadline
     from syncd.engine.reconcile import Reconciler
     from syncd.plan.settings import Restraint
+    from syncd.spec import Sync
 
-SYNC = parse_sync(
-    {
-        "metadata": {"name": "shop"},
-        "spec": {"source": {"git": {"url": "https://git.example.com/a.git"}}, "interval": "1h"},
-    }
-)
+
+def make_sync(name: str, **spec: object) -> Sync:
+    source = {"git": {"url": "https://git.example.com/a.git"}}
+    return parse_sync({"metadata": {"name": name}, "spec": {"source": source, "interval": "1h", **spec}})
+
+
+SYNC = make_sync("shop")
 REVISION = Revision("main", "c" * 40, "t" * 40)
 
 
@@ -76,17 +78,25 @@ class FakeLive:
 
 
 class Harness:
-    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None, sync: Sync = SYNC) -> None:
         self.woken: list[datetime] = []
+        self.asked: list[str] = []
         self.reconciler = FakeReconciler(meanwhile)
         self.board = StatusBoard()
         self.loop = SyncLoop(
-            SYNC,
+            sync,
             cast("Reconciler", self.reconciler),
             cast("Any", FakeLive()),
             self.board,
             wake=lambda _, moment: self.woken.append(moment),
+            ask=self.asked.append,
         )
+
+
+def status_of(harness: Harness) -> SyncStatus:
+    status = harness.board.status("syncd/shop")
+    assert status is not None
+    return status
 
 
 def seconds_until(moment: datetime) -> float:
@@ -97,8 +107,7 @@ def test_after_a_success_it_wakes_when_the_interval_is_over() -> None:
     harness = Harness()
     harness.loop.run()
     assert seconds_until(harness.woken[-1]) > 3000
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert status.next_attempt == harness.woken[-1]
 
 
@@ -134,8 +143,7 @@ def test_two_never_run_at_once_and_no_wake_up_is_lost() -> None:
     harness.loop.run()
     assert harness.reconciler.reconciled == 1
     assert seconds_until(harness.woken[-1]) > 3000
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert status.reason == "Succeeded"
 
 
@@ -151,14 +159,12 @@ def test_a_newer_commit_ends_the_reconcile_under_way_and_is_taken_up_at_once() -
 
     harness.reconciler.meanwhile = commit
     harness.loop.run()
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert (status.reason, status.error, status.failures, status.applied) == ("Superseded", "", 0, None)
     assert seconds_until(harness.woken[-1]) <= 0
     harness.reconciler.meanwhile = lambda: None
     harness.loop.run()
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert (status.reason, status.applied) == ("Succeeded", harness.reconciler.revision)
 
 
@@ -205,8 +211,7 @@ def test_a_rival_is_named_and_repairs_of_its_object_alone_are_slowed_down() -> N
     for _ in range(6):
         harness.loop.trigger(Cause.REQUEST)
         harness.loop.run()
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert status.reason == "TugOfWar"
     assert "horizontal-autoscaler and syncd change Deployment.apps shop/web in turns" in status.message
     assert [(fight.manager, fight.repairs) for fight in status.fights] == [("horizontal-autoscaler", 6)]
@@ -222,8 +227,7 @@ def test_a_failure_is_retried_soon_and_told() -> None:
     harness = Harness(fail)
     harness.loop.run()
     assert seconds_until(harness.woken[-1]) <= 1
-    status = harness.board.status("syncd/shop")
-    assert status is not None
+    status = status_of(harness)
     assert status.error == "the API server is away"
 
 
@@ -271,3 +275,36 @@ def test_while_git_cannot_be_followed_the_last_good_revision_is_kept_to_and_the_
     status = harness.board.status("syncd/shop")
     assert status is not None
     assert (status.state, status.error, status.failures) == (SyncState.SYNCED, "", 0)
+
+
+def test_it_waits_for_another_sync_and_is_woken_by_its_success_alone() -> None:
+    base = SyncStatus(make_sync("base", source={"git": {"url": "https://git.example.com/b.git"}}))
+    harness = Harness(sync=make_sync("shop", dependsOn=[{"name": "base"}]))
+    harness.loop.run()
+    assert status_of(harness).reason == "DependencyNotFound"
+    harness.board.put(base)
+    harness.loop.trigger(Cause.REQUEST)
+    harness.loop.run()
+    assert (status_of(harness).reason, status_of(harness).error) == ("DependencyNotReady", "")
+    assert status_of(harness).message == "waits for syncd/base, which has not been applied yet"
+    assert harness.reconciler.reconciled == 0
+    woken = len(harness.woken)
+    harness.board.put(replace(base, reconciling=True))
+    assert len(harness.woken) == woken, "nothing that matters has changed"
+    harness.board.put(replace(base, applied=REVISION, attempted=REVISION))
+    assert seconds_until(harness.woken[-1]) <= 0
+    harness.loop.run()
+    assert (status_of(harness).reason, harness.reconciler.reconciled) == ("Succeeded", 1)
+    woken = len(harness.woken)
+    harness.board.put(base)
+    assert len(harness.woken) == woken, "it waits no more"
+
+
+def test_a_dependency_that_has_not_seen_the_commit_is_asked_to_look_once() -> None:
+    harness = Harness(sync=make_sync("shop", dependsOn=[{"name": "base"}]))
+    older = Revision("main", "b" * 40, "b" * 40)
+    harness.board.put(SyncStatus(make_sync("base"), applied=older, attempted=older))
+    for _ in range(2):
+        harness.loop.trigger(Cause.REQUEST)
+        harness.loop.run()
+    assert harness.asked == ["syncd/base"]
