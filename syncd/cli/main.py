@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "sync": "Do one reconcile now.",
     "approve": "Allow prunes that are held because there are so many.",
     "destroy": "Delete all objects of a Sync, or release them.",
+    "release": "Give up fields of an object, and leave them as they are.",
     "inventory": "Look at the inventory of a Sync, or rebuild a lost one.",
     "render": "Print the manifests that Git holds.",
     "status": "Show what a running daemon knows.",

@@ -59,7 +59,7 @@ def claim(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) ->
         ApiError: It could not be written.
     """
     marks = owner.mark({"metadata": {}})["metadata"]
-    _change(
+    change(
         cluster,
         key,
         lambda live: _patch(live, marks) if _judged(owner, live, Ownership.FORMERLY_OURS) else None,
@@ -73,19 +73,23 @@ def release(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) 
     Raises:
         ApiError: It could not be written.
     """
-    _change(cluster, key, lambda live: release_patch(live) if _judged(owner, live, *_MINE) else None, deadline)
+    change(cluster, key, lambda live: release_patch(live) if _judged(owner, live, *_MINE) else None, deadline)
 
 
-def _change(
-    cluster: Cluster, key: ObjectKey, change: Callable[[JSONObject], JSONObject | None], deadline: Deadline
+def change(
+    cluster: Cluster, key: ObjectKey, patch_for: Callable[[JSONObject], JSONObject | None], deadline: Deadline
 ) -> None:
-    """Patch an object as it is now, again when somebody else was faster; nothing to do if it is gone."""
+    """Patch an object as it is now, again when somebody else was faster; nothing to do if it is gone.
+
+    Raises:
+        ApiError: It could not be written.
+    """
     resource = require_kind(cluster.discovery, key.group_kind)
     for _ in range(_ATTEMPTS):
-        deadline.check(f"changing the owner of {key.display()}")
+        deadline.check(f"changing {key.display()}")
         try:
             live = cluster.client.get(resource, key.namespace, key.name, timeout=deadline.request)
-            patch = change(live)
+            patch = patch_for(live)
             if patch is not None:
                 write = Write(WriteMethod.JSON_MERGE_PATCH, patch)
                 cluster.client.patch(resource, key.namespace, key.name, write, timeout=deadline.request)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from syncd.merge.errors import MergeError
 from syncd.merge.order import go_text
-from syncd.model import ABSENT, JSONObject, JSONValue
+from syncd.model import ABSENT, InvalidInputError, JSONObject, JSONValue
 from syncd.plan.annotations import RELEASE, annotation
 from syncd.spec import Pointer
 
@@ -80,6 +80,22 @@ def matching_paths(rules: Iterable[FieldRule], key: ObjectKey) -> tuple[str, ...
     return tuple(path for rule in rules if rule.matches(key) for path in rule.paths)
 
 
+def checked_paths(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths that a person wrote.
+
+    Raises:
+        InvalidInputError: One is no JSON pointer, or to something that cannot be given up.
+    """
+    try:
+        return _POINTERS.validate_python(tuple(paths))
+    except ValidationError as error:
+        raise InvalidInputError(_problem(error)) from None
+
+
+def _problem(error: ValidationError) -> str:
+    return error.errors()[0]["msg"].removeprefix("Value error, ")
+
+
 def marked_paths(document: JSONObject) -> tuple[str, ...]:
     """The fields that an object's own annotation gives up, as JSON pointers.
 
@@ -90,8 +106,7 @@ def marked_paths(document: JSONObject) -> tuple[str, ...]:
     try:
         return _POINTERS.validate_json(text) if text else ()
     except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise MergeError(f"the annotation {RELEASE} is not a JSON list of JSON pointers: {problem}") from None
+        raise MergeError(f"the annotation {RELEASE} is not a JSON list of JSON pointers: {_problem(error)}") from None
 
 
 def give_way(document: JSONObject, live: JSONObject, pointers: Iterable[str]) -> JSONObject:
