@@ -19,14 +19,14 @@ def output_option(choices: Sequence[str] = ("text", "json")) -> Callable[..., An
     )
 
 
-def config_option() -> Callable[..., Any]:
+def config_option(*, required: bool = True) -> Callable[..., Any]:
     """Add ``--config``."""
     return click.option(
         "-c",
         "--config",
         "config",
         type=click.Path(path_type=Path),
-        required=True,
+        required=required,
         help="A file of Sync documents, or a folder of such files.",
     )
 

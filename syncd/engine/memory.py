@@ -7,14 +7,29 @@ dropped as a whole when in doubt.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from syncd.engine.quiet import Quiet
+    from syncd.inventory import ApplyConfig
     from syncd.model import Manifest, ObjectKey
     from syncd.plan.desired import DesiredSet
     from syncd.plan.settings import Settled
     from syncd.spec import SyncSpec
+
+
+class KnownInventory(NamedTuple):
+    """A list that was read, and what it was read from."""
+
+    config: ApplyConfig
+    version: tuple[str, str]
+    """The uid and resourceVersion of the apply-config object."""
+    pages: Mapping[str, str]
+    """The resourceVersions of its pages, by name."""
+    resources: object
+    """The discovery snapshot that its keys were brought up to date with; compared by identity."""
 
 
 @dataclass(slots=True)
@@ -29,6 +44,8 @@ class Memory:
         namespaces: Namespaces that were seen to exist.
         quiet: The last reconcile, if it found nothing to do.
         spec: What the Sync asked for when they were found to need nothing.
+        owner: The uid of the apply-config object that they carried then.
+        inventory: The list as it was read or written last.
     """
 
     settled: dict[ObjectKey, Settled] = field(default_factory=dict)
@@ -38,9 +55,11 @@ class Memory:
     namespaces: set[str] = field(default_factory=set)
     quiet: Quiet | None = None
     spec: SyncSpec | None = None
+    owner: str = ""
+    inventory: KnownInventory | None = None
 
-    def judge_by(self, spec: SyncSpec) -> None:
-        """Forget what was found to need nothing if that was under other rules."""
-        if self.spec != spec:
+    def judge_by(self, spec: SyncSpec, owner: str) -> None:
+        """Forget what was found to need nothing if that was under other rules, or with another owner's marks."""
+        if (self.spec, self.owner) != (spec, owner):
             self.settled.clear()
-            self.spec = spec
+            self.spec, self.owner = spec, owner

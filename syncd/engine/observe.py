@@ -9,7 +9,6 @@ from syncd.cluster.errors import ApiError, NotFoundError
 from syncd.engine.claims import Found
 from syncd.engine.kinds import REFRESH_AFTER
 from syncd.engine.users import Users
-from syncd.inventory import Ownership
 from syncd.plan.guards import protected
 from syncd.plan.guards.contents import CONTAINERS, CRD, defined_kind
 from syncd.plan.guards.in_use import USABLE
@@ -158,4 +157,4 @@ def _is_foreign(resource: Resource, item: JSONObject, owner: Owner) -> bool:
         return False
     if metadata.get("ownerReferences") or metadata.get("deletionTimestamp"):
         return False
-    return owner.judge(item) is not Ownership.OURS or protected.guard_annotations(item) is not None
+    return not owner.owns(item) or protected.guard_annotations(item) is not None

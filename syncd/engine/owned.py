@@ -67,6 +67,21 @@ def claim(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) ->
     )
 
 
+def claim_from_former(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) -> None:
+    """Write the owner's marks onto an object that bears those of one whose list it has taken over.
+
+    Raises:
+        ApiError: It could not be written.
+    """
+    marks = owner.mark({"metadata": {}})["metadata"]
+    _change(
+        cluster,
+        key,
+        lambda live: _patch(live, marks) if owner.owns(live) and not _judged(owner, live, Ownership.OURS) else None,
+        deadline,
+    )
+
+
 def release(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) -> None:
     """Take the marks off an object if they are this owner's.
 

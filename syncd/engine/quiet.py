@@ -69,6 +69,7 @@ def is_quiet(observed: Observation, result: Reconciliation) -> bool:
         not observed.unreadable
         and not result.interrupted
         and not result.plan.prune_held
+        and not result.plan.changes_cluster  # though the server may find nothing to do: it would be told each time
         and all(
             outcome.action.type is ActionType.UNCHANGED and outcome.action.drift is None for outcome in result.outcomes
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from syncd.engine.inventory import InventoryStore
 from syncd.engine.owned import claim
-from syncd.inventory import Owner, Ownership
+from syncd.inventory import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +32,9 @@ def rebuild(
     store = InventoryStore(cluster, sync)
     if not current.uid:
         current = store.create(deadline)
-    keys = frozenset(owned)
+    keys = frozenset(owned) - {current.key}
     written = store.rewrite(replace(current, damage=""), keys, keys, deadline)
-    owner = Owner(written.uid, sync.id)
+    owner = written.owner(sync.id)
     for key, live in sorted(owned.items()):
         if owner.judge(live) is Ownership.FORMERLY_OURS:
             claim(cluster, key, owner, deadline)

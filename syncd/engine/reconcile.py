@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from syncd.engine import inventory as listing
+from syncd.engine import home, listing
 from syncd.engine.apply import Applier
 from syncd.engine.claims import Claims
 from syncd.engine.diagnose import diagnose
 from syncd.engine.executor import execute
-from syncd.engine.inventory import InventoryStore, ensure_namespace
+from syncd.engine.inventory import InventoryStore, ensure_namespace, own_key
 from syncd.engine.kinds import look_up
 from syncd.engine.memory import Memory
 from syncd.engine.observe import observe, probe
@@ -28,7 +28,6 @@ from syncd.engine.quiet import Inputs, Quiet, is_quiet
 from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
-from syncd.inventory import Owner
 from syncd.model import Action, ActionType, GroupKind, Outcome, OutcomeStatus, Plan, Revision, SyncdError
 from syncd.plan.build import build, occupy, prune_context
 from syncd.plan.desired import DesiredSet, live_digest, resolve
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from syncd.cluster import Cluster
     from syncd.engine.deadline import Deadline
     from syncd.engine.sources import Sources
-    from syncd.inventory import ApplyConfig
+    from syncd.inventory import ApplyConfig, Owner
     from syncd.merge.schema import PatchSchema
     from syncd.model import ObjectKey
     from syncd.plan.order import Graph
@@ -120,11 +119,11 @@ class Reconciler:
         """Say what a reconcile would do, and do nothing: not even the apply-config object is made."""
         watch = Stopwatch()
         work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
-        inventory = InventoryStore(self._cluster, sync).read(deadline)
+        store = InventoryStore(self._cluster, sync, memory)
         with watch.stage("render"):
             desired = self._desired(work)
-        policy = self._policy(work, inventory)
-        prepared = self._prepare(work, inventory, desired, policy, watch, look_closer=True)
+        inventory = home.foresee(work, store, store.read(deadline), desired)
+        prepared = self._prepare(work, inventory, desired, self._policy(work, inventory), watch, look_closer=True)
         with watch.stage("plan"):
             plan = rehearse(work, prepared.plan)
         return Reconciliation(revision, plan, (), watch.durations, inventory.uid, len(inventory.keys))
@@ -140,14 +139,15 @@ class Reconciler:
         """
         watch = Stopwatch()
         work = Work(sync, revision, self._cluster, memory, self._pool, deadline, restraint)
-        store = InventoryStore(self._cluster, sync)
+        store = InventoryStore(self._cluster, sync, memory)
         with watch.stage("observe"):
             inventory = store.read(deadline)
-        if not inventory.uid:
-            self._desired(work)  # a revision that cannot be rendered leaves no trace, not even an empty list
-            inventory = store.create(deadline)
         with watch.stage("render"):
-            desired = self._desired(work)
+            desired = self._desired(work)  # first: what cannot be rendered leaves no trace, not even an empty list
+        if not inventory.uid:
+            inventory = store.create(deadline)
+        with watch.stage("observe"):
+            inventory = home.settle(work, store, inventory, desired, self._policy(work, inventory))
         policy = self._policy(work, inventory)
         inputs = Inputs.now(desired, inventory, policy, self._cluster.live)
         if memory.quiet is not None and memory.quiet.inputs.same_as(inputs):
@@ -177,7 +177,12 @@ class Reconciler:
         inventory = store.read(deadline)
         if inventory.damage:
             raise InventoryInDoubtError(f"{inventory.damage}; look at it, then run: syncd inventory rebuild {sync.id}")
-        owner = Owner(inventory.uid, sync.id)
+        if (
+            inventory.brought
+        ):  # what came along from Git goes with the other objects, and the list is needed until the end
+            inventory = store.move(inventory, store.home(), deadline)
+        store.clear(inventory, deadline)
+        owner = inventory.owner(sync.id)
         if inventory.uid and sync.spec.deletion_policy == "Orphan":
             release_all(self._cluster, inventory.keys, owner, deadline)
             inventory = store.write(inventory, frozenset(), frozenset(), deadline)
@@ -204,7 +209,7 @@ class Reconciler:
         return _prune(work, _Prepared(nothing, inventory, observed, policy, plan))
 
     def _policy(self, work: Work, inventory: ApplyConfig) -> Policy:
-        spec, owner = work.sync.spec, Owner(inventory.uid, work.sync.id)
+        spec, owner = work.sync.spec, inventory.owner(work.sync.id)
         return Policy(
             owner,
             spec.drift,
@@ -228,7 +233,7 @@ class Reconciler:
         look_closer: bool = False,
     ) -> _Prepared:
         """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""
-        work.memory.judge_by(work.sync.spec)
+        work.memory.judge_by(work.sync.spec, inventory.uid)
         with watch.stage("observe"):
             observed = observe(work, policy.owner, desired, inventory, self._claims)
             if look_closer:
@@ -245,7 +250,8 @@ class Reconciler:
         resources = self._cluster.discovery.resources()
         known = memory.manifests is manifests and memory.discovery is resources
         if memory.desired is None or memory.desired.unknown or not known:
-            desired = resolve(manifests, namespaced=self._namespaced, target=work.sync.spec.target)
+            target, own = work.sync.spec.target, own_key(work.sync)
+            desired = resolve(manifests, namespaced=self._namespaced, target=target, reserved=own)
             duplicates(item.manifest for item in desired.objects)  # once more: now that namespaces are filled in
             memory.desired = desired
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
@@ -277,13 +283,22 @@ def _carry_out(work: Work, store: InventoryStore, prepared: _Prepared, watch: St
     with watch.stage("prune"):
         pruned = _prune(work, prepared)
     outcomes = tuple(sorted((*applied, *pruned), key=lambda outcome: outcome.action.key))
-    left = listing.remaining(keys, outcomes)
     if not deadline.over:  # else the list stays too long, which is safe, and the next reconcile trims it
         with watch.stage("apply"):
-            inventory = store.write(inventory, left, left - listing.unfinished(outcomes), deadline)
+            inventory = _trim(work, store, inventory, outcomes)
     return Reconciliation(
         work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), interrupted=deadline.over
     )
+
+
+def _trim(work: Work, store: InventoryStore, inventory: ApplyConfig, outcomes: tuple[Outcome, ...]) -> ApplyConfig:
+    """Take from the list what is confirmed to be gone."""
+    if any(outcome.action.key == inventory.key and outcome.action.write for outcome in outcomes):
+        inventory = store.read_again(inventory, work.deadline)  # its own contents were applied meanwhile
+    left = listing.remaining(inventory.keys, outcomes)
+    final = left - listing.unfinished(outcomes)
+    forget = bool(inventory.moved_from) and home.finish(work, inventory.owner(work.sync.id), outcomes)
+    return store.write(inventory, left, final, work.deadline, forget=forget)
 
 
 def _ensure_target(work: Work, plan: Plan) -> None:
@@ -315,7 +330,9 @@ def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
     if not actions:
         return tuple(rest)
     wanted = [item.key for item in prepared.desired.objects]
-    context = occupy(prune_context(wanted, prepared.observed, prepared.policy), (action.key for action in kept))
+    declared = prepared.desired.declared
+    context = prune_context(wanted, prepared.observed, prepared.policy, declared)
+    context = occupy(context, (action.key for action in kept))
     graph = build_graph(actions, prepared.inventory.keys).reversed()
     pruner = Pruner(work, context, prepared.observed.controllers)
     return (*_execute(work, actions, graph, pruner.carry_out), *rest)

@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from syncd.inventory import names
+from syncd.inventory.former import Former
+from syncd.inventory.former import read as read_former
 from syncd.inventory.keylist import decode, encode, list_hash, readable
+from syncd.inventory.ownership import Owner
 from syncd.inventory.pages import Page, names_pages, spread
 from syncd.inventory.pages import read as read_pages
 from syncd.model import JSONObject, ObjectKey, SyncdError
@@ -25,6 +28,8 @@ _RESERVE = 4096
 """Bytes left to the other annotations of the apply-config object."""
 LIST_LIMIT = ANNOTATIONS_LIMIT - _RESERVE
 """Bytes that the list itself may take."""
+BROUGHT_SHARE = 2
+"""An object that came along from Git has contents of its own to remember: its list gets this part of the room."""
 
 
 class ForeignApplyConfigError(SyncdError):
@@ -53,6 +58,11 @@ class ApplyConfig:
         damage: Why the list cannot be trusted; "" if it can. A damaged list prunes nothing.
         pages: Where the list is, if it is too long for one annotation.
         approval: Which prune a person has approved, as written; "" if none.
+        api_version: The version of its kind that it is written in.
+        kind: Its kind: a ConfigMap, unless it came along from Git.
+        brought: Whether it came along from Git, and has contents besides the list.
+        moved_from: Where the list was before, as long as an object may still name that as its owner.
+        points: Whether it is syncd's own ConfigMap and says that the list is elsewhere; the next write ends that.
     """
 
     namespace: str
@@ -64,14 +74,41 @@ class ApplyConfig:
     damage: str = ""
     pages: tuple[Page, ...] = ()
     approval: str = ""
+    api_version: str = "v1"
+    kind: str = "ConfigMap"
+    brought: bool = False
+    moved_from: tuple[Former, ...] = ()
+    points: bool = False
+
+    @property
+    def key(self) -> ObjectKey:
+        """Its own key, which its list does not hold."""
+        return ObjectKey(self.namespace, self.api_version.rpartition("/")[0], self.kind, self.name)
 
     @classmethod
-    def read(cls, document: JSONObject, pages: Mapping[str, JSONObject] | None = None) -> ApplyConfig:
+    def bare(cls, document: JSONObject, *, brought: bool = False) -> ApplyConfig:
+        """The object as the server has it, apart from its list."""
+        metadata = document["metadata"]
+        return cls(
+            metadata.get("namespace") or "",
+            metadata["name"],
+            metadata["uid"],
+            metadata["resourceVersion"],
+            api_version=document.get("apiVersion", "v1"),
+            kind=document.get("kind", "ConfigMap"),
+            brought=brought,
+        )
+
+    @classmethod
+    def read(
+        cls, document: JSONObject, pages: Mapping[str, JSONObject] | None = None, *, brought: bool = False
+    ) -> ApplyConfig:
         """Read and validate the object as the server has it; a list that cannot be trusted becomes ``damage``.
 
         Args:
             document: The apply-config object.
             pages: Its pages by name, as far as they are there: those that :func:`pages_named` gives.
+            brought: Whether it came along from Git.
 
         Raises:
             ForeignApplyConfigError: It bears neither the label nor the list, so it is somebody else's.
@@ -79,8 +116,11 @@ class ApplyConfig:
         metadata = document["metadata"]
         labels = metadata.get("labels") or {}
         annotations = metadata.get("annotations") or {}
-        bare = cls(metadata.get("namespace", ""), metadata["name"], metadata["uid"], metadata["resourceVersion"])
-        bare = replace(bare, approval=annotations.get(names.APPROVAL_ANNOTATION, ""))
+        bare = replace(
+            cls.bare(document, brought=brought),
+            approval=annotations.get(names.APPROVAL_ANNOTATION, ""),
+            moved_from=read_former(annotations.get(names.MOVED_ANNOTATION, "")),
+        )
         text = annotations.get(names.OBJECTS_ANNOTATION)
         if labels.get(names.APPLY_CFG_LABEL) != "true":
             if text is None:
@@ -105,7 +145,14 @@ class ApplyConfig:
             damage = "its list was changed by somebody else: the hash does not match"
         return replace(bare, keys=keys, finished=not damage and actual == promised, damage=damage)
 
-    def document(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey], pages: Iterable[Page]) -> JSONObject:
+    def document(
+        self,
+        keys: frozenset[ObjectKey],
+        final: frozenset[ObjectKey],
+        pages: Iterable[Page] = (),
+        *,
+        forget: bool = False,
+    ) -> JSONObject:
         """What to write: the list ``keys``, in a reconcile that will end with the list ``final``.
 
         It is a whole object to create, or a JSON merge patch on the condition of ``resource_version``. A damaged list
@@ -116,6 +163,7 @@ class ApplyConfig:
             keys: The list.
             final: What it will come to.
             pages: The pages that hold it: those of :meth:`pages_of`.
+            forget: Where the list was before does not matter any more.
         """
         pages = tuple(pages)
         annotations: dict[str, str | None] = {
@@ -124,35 +172,66 @@ class ApplyConfig:
         }
         if pages or self.pages:
             annotations[names.PAGES_ANNOTATION] = "".join(f"{page}\n" for page in sorted(pages)) or None
-        if self.approval and not self.keys <= keys:
-            annotations[names.APPROVAL_ANNOTATION] = None  # it has been made use of
+        if self.moved_from:
+            annotations[names.MOVED_ANNOTATION] = (
+                None if forget else "".join(f"{former}\n" for former in self.moved_from)
+            )
+        if self.points:
+            annotations[names.PLACE_ANNOTATION] = None
+        if self.approval:  # one that has been made use of goes
+            annotations[names.APPROVAL_ANNOTATION] = self.approval if self.keys <= keys else None
         metadata: JSONObject = {
             "name": self.name,
-            "namespace": self.namespace,
+            **({"namespace": self.namespace} if self.namespace else {}),
             "labels": {names.APPLY_CFG_LABEL: "true", names.APPLY_HASH_LABEL: list_hash(final)},
             "annotations": annotations,
         }
         if self.resource_version:
             metadata["resourceVersion"] = self.resource_version
-        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
 
     def pages_of(self, keys: frozenset[ObjectKey]) -> dict[Page, str]:
         """The pages that a list needs, each with its text; none if it fits into the apply-config object itself."""
-        return {} if sum(len(str(key).encode()) + 1 for key in keys) <= LIST_LIMIT else spread(keys, self.name)
+        limit = LIST_LIMIT // BROUGHT_SHARE if self.brought else LIST_LIMIT
+        fits = sum(len(str(key).encode()) + 1 for key in keys) <= limit
+        return {} if fits else spread(keys, self.name, self.uid)
 
     @property
     def reference(self) -> JSONObject:
         """The reference by which pages go with the apply-config object."""
-        return {"apiVersion": "v1", "kind": "ConfigMap", "name": self.name, "uid": self.uid}
+        return {"apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid}
 
     def approves(self, commit: str, candidates: Collection[ObjectKey]) -> bool:
         """Whether a person has approved that these objects are pruned, or all that this commit asks to prune."""
         approved = [part for part in self.approval.strip().split("/") if len(part) >= _SHORTEST_APPROVAL]
         return any(commit.startswith(part) for part in approved) or list_hash(candidates) in approved
 
-    def needs_write(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey]) -> bool:
+    def needs_write(self, keys: frozenset[ObjectKey], final: frozenset[ObjectKey], *, forget: bool = False) -> bool:
         """Whether the server does not already say just this."""
-        return not self.uid or keys != self.keys or self.finished != (keys == final)
+        if not self.uid or (forget and self.moved_from):
+            return True
+        return keys != self.keys or self.finished != (keys == final)
+
+    def taking_over(self, current: ApplyConfig) -> ApplyConfig:
+        """This apply-config object as it will be with the list of ``current``, which it is about to succeed.
+
+        What it lists already stays listed, and so does ``current`` itself if it came along from Git: it is an object
+        like any other from now on. The list is to be written before anybody is told that it is here.
+        """
+        keys = current.keys | self.keys | ({current.key} if current.brought else frozenset())
+        before = (*current.moved_from, Former(current.uid, current.key))
+        return replace(
+            self,
+            keys=keys - {self.key},
+            finished=current.finished,
+            damage=current.damage or self.damage,
+            approval=current.approval or self.approval,
+            moved_from=tuple(former for former in before if former.uid != self.uid),
+        )
+
+    def owner(self, sync: str) -> Owner:
+        """The owner that it is to the objects of a Sync, given by ``namespace/name``."""
+        return Owner(self.uid, sync, frozenset(former.uid for former in self.moved_from))
 
 
 def pages_named(document: JSONObject) -> tuple[Page, ...]:

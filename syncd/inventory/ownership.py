@@ -33,6 +33,8 @@ class Owner(NamedTuple):
     """The uid of the apply-config object."""
     sync: str
     """``namespace/name`` of the Sync."""
+    former: frozenset[str] = frozenset()
+    """The uids of apply-config objects that this one has taken the list over from."""
 
     def mark(self, document: JSONObject) -> JSONObject:
         """A copy of the object that carries the owner's marks."""
@@ -51,9 +53,17 @@ class Owner(NamedTuple):
         uid = annotations.get(names.OWNER_ANNOTATION, "")
         if not uid:
             return Ownership.NOBODY
-        if uid == self.uid:
+        sync = annotations.get(names.SYNC_ANNOTATION, "")
+        if uid == self.uid and sync in ("", self.sync):
             return Ownership.OURS
-        return Ownership.FORMERLY_OURS if annotations.get(names.SYNC_ANNOTATION) == self.sync else Ownership.OTHER
+        return Ownership.FORMERLY_OURS if sync == self.sync else Ownership.OTHER
+
+    def owns(self, live: JSONObject) -> bool:
+        """Whether the live object certainly is this owner's: it names it, or one whose list it has taken over."""
+        found = self.judge(live)
+        if found is Ownership.FORMERLY_OURS:
+            return live["metadata"]["annotations"][names.OWNER_ANNOTATION] in self.former
+        return found is Ownership.OURS
 
 
 def named_owner(live: JSONObject) -> str:

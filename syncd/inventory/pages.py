@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.inventory.keylist import decode, encode, readable, text_hash
@@ -24,6 +25,8 @@ PAGE_TARGET = 256 << 10
 """Bytes that a page takes on average at most; a ConfigMap may take a mebibyte."""
 _FIELD = "objects"
 _LONGEST_PREFIX = 220
+_ODD = re.compile(r"[^a-z0-9-]+")
+"""What names of some kinds may hold, and those of ConfigMaps may not."""
 
 
 class Page(NamedTuple):
@@ -57,12 +60,13 @@ def names_pages(text: str) -> tuple[Page, ...]:
     return tuple(Page.parse(line) for line in text.splitlines() if line.strip())
 
 
-def spread(keys: Iterable[ObjectKey], owner: str) -> dict[Page, str]:
+def spread(keys: Iterable[ObjectKey], name: str, uid: str) -> dict[Page, str]:
     """The pages of a list, each with its text.
 
     Args:
         keys: The list.
-        owner: The name of the apply-config object; pages are named after it.
+        name: The name of the apply-config object; pages are named after it.
+        uid: Its uid: two apply-config objects never share a page, not even while the list moves from one to the other.
     """
     keys = tuple(keys)
     size = sum(len(str(key)) + 1 for key in keys)
@@ -71,11 +75,12 @@ def spread(keys: Iterable[ObjectKey], owner: str) -> dict[Page, str]:
     for key in keys:
         spot = int.from_bytes(hashlib.blake2b(str(key).encode(), digest_size=4).digest())
         buckets.setdefault(spot % number, []).append(key)
+    prefix = _ODD.sub("-", name.lower())[:_LONGEST_PREFIX].strip("-") or "pages"
     found = {}
     for bucket in buckets.values():
         text = encode(bucket)
         digest = text_hash(text)
-        found[Page(f"{owner[:_LONGEST_PREFIX].rstrip('-.')}.{digest[:16]}", len(bucket), digest)] = text
+        found[Page(f"{prefix}.{text_hash(uid + text)[:16]}", len(bucket), digest)] = text
     return found
 
 

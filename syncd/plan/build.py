@@ -38,12 +38,12 @@ def build(desired: DesiredSet, observed: Observation, policy: Policy, *, unlimit
         else hold(
             unclaimed,
             len(observed.inventory.keys),
-            rendered=len(desired.objects) + len(desired.unknown),
+            rendered=len(desired.objects) + len(desired.unknown) - (desired.home is not None),
             policy=policy,
             observed=observed,
         )
     )
-    context = prune_context(wanted, observed, policy)
+    context = prune_context(wanted, observed, policy, desired.declared)
     prunes: list[Action] = []
     for stage in _stages(candidates):
         found = plan_prunes(stage, observed, context, held=held)
@@ -71,16 +71,19 @@ def _stages(candidates: Iterable[ObjectKey]) -> tuple[list[ObjectKey], ...]:
     return stages
 
 
-def prune_context(wanted: Iterable[ObjectKey], observed: Observation, policy: Policy) -> PruneContext:
-    """What the guards need to know, given what Git wants."""
+def prune_context(
+    wanted: Iterable[ObjectKey], observed: Observation, policy: Policy, declared: frozenset[ObjectKey]
+) -> PruneContext:
+    """What the guards need to know, given what Git wants, and what the list says that it brings along."""
     wanted = tuple(wanted)
     context = PruneContext(
         owner=policy.owner,
-        home=observed.inventory.namespace,
+        homes=frozenset({observed.inventory.namespace, policy.owner.sync.partition("/")[0]}),
         desired_uids=frozenset(observed.live[key].uid for key in wanted if key in observed.live),
         contents=observed.contents,
         users=observed.users,
         claimed=observed.claimed,
+        declared=declared,
         claims_may_go=policy.prune.persistent_volume_claims == "Delete",
     )
     return occupy(context, wanted)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from syncd.inventory import names
-from syncd.model import Action, ActionType, GroupKind, InvalidInputError, JSONObject, Manifest
+from syncd.inventory import brought
+from syncd.model import Action, ActionType, GroupKind, InvalidInputError, JSONObject, Manifest, ObjectKey
 from syncd.plan.settings import Desired
 
 if TYPE_CHECKING:
@@ -37,10 +37,16 @@ class DesiredSet:
     Attributes:
         objects: What can be planned.
         unknown: Manifests whose kind the cluster does not serve, as skip actions.
+        home: The apply-config object that Git brings along; None if it brings none, or one of an unknown kind.
+        homeless: Whether Git brings none along, so that syncd keeps its own.
+        declared: What the list in that object says, as Git has it.
     """
 
     objects: tuple[Desired, ...]
     unknown: tuple[Action, ...]
+    home: ObjectKey | None = None
+    homeless: bool = True
+    declared: frozenset[ObjectKey] = frozenset()
 
 
 def resolve(
@@ -48,6 +54,7 @@ def resolve(
     *,
     namespaced: Callable[[str, GroupKind], bool | None],
     target: Target,
+    reserved: ObjectKey | None = None,
 ) -> DesiredSet:
     """Fill in namespaces for namespaced kinds, and give every object its final key.
 
@@ -56,15 +63,18 @@ def resolve(
         namespaced: Tells for an apiVersion and kind whether its objects live in namespaces; None when the cluster does
             not serve that version of the kind.
         target: Where objects go that name no namespace.
+        reserved: The key of the ConfigMap that syncd keeps for the Sync.
 
     Raises:
-        InvalidInputError: A manifest brings its own apply-config object, or its name cannot be listed.
+        InvalidInputError: There are two apply-config objects, or one that does not hold; or a manifest has a name that
+            cannot be listed, or that is reserved.
     """
+    manifests, home, declared = _apply_config(manifests)
     crd_scopes = dict(_scopes(manifests))
     objects: list[Desired] = []
     unknown: list[Action] = []
+    place: ObjectKey | None = None
     for manifest in manifests:
-        _refuse_apply_config(manifest)
         scope = namespaced(manifest.api_version, manifest.key.group_kind)
         if scope is None:
             scope = crd_scopes.get((manifest.api_version, manifest.key.kind))
@@ -73,7 +83,14 @@ def resolve(
             continue
         placed = _place(manifest, namespaced=scope, default=target.namespace or "default")
         objects.append(Desired(placed, digest(placed.body)))
-    return DesiredSet(tuple(objects), tuple(unknown))
+        if manifest is home:
+            place = placed.key
+        elif placed.key == reserved:
+            raise InvalidInputError(
+                f"{placed.key.display()} is where syncd keeps the inventory of this Sync; rename one of the two",
+                placed.origin,
+            )
+    return DesiredSet(tuple(objects), tuple(unknown), place, home is None, declared)
 
 
 def digest(document: JSONObject) -> bytes:
@@ -113,13 +130,27 @@ def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
     return replace(manifest, key=manifest.key._replace(namespace=namespace), body={**body, "metadata": metadata})
 
 
-def _refuse_apply_config(manifest: Manifest) -> None:
-    labels = manifest.body["metadata"].get("labels") or {}
-    if labels.get(names.APPLY_CFG_LABEL) == "true":
+def _apply_config(
+    manifests: Sequence[Manifest],
+) -> tuple[Sequence[Manifest], Manifest | None, frozenset[ObjectKey]]:
+    """Find the apply-config object among the manifests, and let only its contents be applied.
+
+    Returns:
+        The manifests, the one that it is, and what its list says.
+    """
+    found = [manifest for manifest in manifests if brought.is_apply_config(manifest.body)]
+    if not found:
+        return manifests, None, frozenset()
+    if len(found) > 1:
+        one, other = found[:2]
         raise InvalidInputError(
-            f"{manifest.key.display()} is an apply-config object; syncd keeps its own, so leave this one out",
-            manifest.origin,
+            f"{other.key.display()} is an apply-config object, and so is {one.key.display()} ({one.origin}); "
+            "a Sync has one",
+            other.origin,
         )
+    contents, declared = brought.read(found[0])
+    home = replace(found[0], body=contents)
+    return [home if manifest is found[0] else manifest for manifest in manifests], home, declared
 
 
 def _unknown_kind(manifest: Manifest) -> Action:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from syncd.inventory import Ownership
+from syncd.inventory.brought import is_apply_config, without_list
 from syncd.inventory.ownership import controller, named_owner
 from syncd.merge import engine, json_merge, last_applied
 from syncd.model import (
@@ -111,6 +112,8 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
     """Merge what Git says into live, and name the difference if there is one."""
     manifest = desired.manifest
     original = last_applied.read(live)
+    if original is not None and is_apply_config(manifest.body):
+        original = without_list(original)  # kubectl applied what Git says of the list; to syncd it is no contents
     release = given_up(policy.release, manifest, live, original)
     modified = policy.owner.mark(last_applied.stamp(without(manifest.body, release.paths)))
     if release.is_over:
@@ -220,7 +223,7 @@ def _why(live: JSONObject, policy: Policy, found: Drift | None, original: JSONOb
     if owner is Ownership.OTHER:
         return "TakenOver", f"it was taken over from {named_owner(live)}"
     if owner is Ownership.FORMERLY_OURS:
-        return "Reclaimed", "its apply-config object was made anew"
+        return "Reclaimed", "its apply-config object is another one now"
     return "Changed", "it was changed in Git"
 
 

@@ -19,6 +19,7 @@ from syncd.cluster.retry import RetryPolicy
 from syncd.engine.deadline import Deadline
 from syncd.engine.memory import Memory
 from syncd.engine.reconcile import Reconciler
+from syncd.inventory import names
 from syncd.model import Manifest, Origin, Revision
 from syncd.render.objects import key_of
 from syncd.spec import Sync, parse_sync
@@ -51,6 +52,14 @@ def sync(name: str = "shop", **spec: Any) -> Sync:
 def config_map(name: str, namespace: str = "shop", **data: str) -> JSONObject:
     """A ConfigMap as Git would hold it."""
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}, "data": data}
+
+
+def apply_config(body: JSONObject, **annotations: str) -> JSONObject:
+    """An object as one that says that it is an apply-config object."""
+    metadata = {**body["metadata"], "labels": {names.APPLY_CFG_LABEL: "true"}}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**body, "metadata": metadata}
 
 
 def namespace(name: str) -> JSONObject:
@@ -134,6 +143,7 @@ class Instance:
     def __init__(
         self, kubeconfig: Path, git: Git, fuse: Fuse | None = None, *, width: int = 1, syncs: Iterable[Sync] = ()
     ) -> None:
+        self.kubeconfig = kubeconfig
         self.cluster = Cluster.connect(kubeconfig, None, "syncd/test")
         self.fuse = fuse
         transport: Any = self.cluster.transport

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from syncd.plan.guards import (
     contents,
     controlled,
+    declared,
     handover,
     in_use,
     ownership,
@@ -28,6 +29,7 @@ GUARDS = (
     ownership.guard,
     controlled.guard,
     uids.guard,
+    declared.guard,
     handover.guard,
     protected.guard,
     volumes.guard,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def guard(_key: ObjectKey, live: JSONObject, context: PruneContext) -> Keep | None:
     """Keep what names no owner or another one. What another owner has claimed is no longer ours to list."""
-    found = context.owner.judge(live)
-    if found is Ownership.OURS:
+    if context.owner.owns(live):
         return None
+    found = context.owner.judge(live)
     if found is Ownership.NOBODY:
         return Keep("OwnerLost", "it no longer says that it belongs to this Sync; delete it by hand if it should go")
     if found is Ownership.FORMERLY_OURS:

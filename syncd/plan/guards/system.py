@@ -19,6 +19,6 @@ def guard(key: ObjectKey, _live: JSONObject, context: PruneContext) -> Keep | No
         return None
     if key.name in SYSTEM:
         return Keep("SystemNamespace", "it is one of the cluster's own namespaces")
-    if key.name == context.home:
+    if key.name in context.homes:
         return Keep("InventoryNamespace", "it holds the apply-config object of this Sync")
     return None

@@ -32,7 +32,7 @@ class PruneContext:
 
     Attributes:
         owner: Whose inventory the object is in.
-        home: The namespace that holds the apply-config object.
+        homes: The namespaces that hold the apply-config object, and the ConfigMap that says where it is.
         desired_uids: The uids of live objects that Git wants, under whatever key.
         occupied: Namespaces that some object lives in which Git wants, or which was kept.
         used_kinds: Kinds of which there is such an object.
@@ -42,11 +42,12 @@ class PruneContext:
             not named here was not looked into.
         going: The uids of objects that are deleted in the same reconcile, and what they control with them.
         claimed: Objects that another Sync wants, and which.
+        declared: What Git still lists in the apply-config object that it brings along.
         claims_may_go: Whether PersistentVolumeClaims may be deleted.
     """
 
     owner: Owner
-    home: str
+    homes: frozenset[str]
     desired_uids: frozenset[str] = frozenset()
     occupied: frozenset[str] = frozenset()
     used_kinds: frozenset[GroupKind] = frozenset()
@@ -54,4 +55,5 @@ class PruneContext:
     users: Mapping[str, Mapping[ObjectKey, tuple[User, ...]]] = field(default_factory=dict)
     going: Collection[str] = frozenset()
     claimed: Mapping[ObjectKey, str] = field(default_factory=dict)
+    declared: frozenset[ObjectKey] = frozenset()
     claims_may_go: bool = False

@@ -17,7 +17,7 @@ from syncd.model import SyncdError
 from syncd.sandbox import responses
 from syncd.sandbox.app import Fault
 from syncd.sandbox.server import SandboxServer
-from tests.support.instance import Fuse, Git, Instance, KilledError, config_map, namespace, picture, sync
+from tests.support.instance import Fuse, Git, Instance, KilledError, apply_config, config_map, namespace, picture, sync
 from tests.support.repository import Repository
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 BEFORE = [namespace("shop"), config_map("settings", colour="blue"), config_map("old")]
 AFTER = [namespace("shop"), config_map("settings", colour="green"), namespace("extra"), config_map("new", "extra")]
 LAB = [namespace("lab"), config_map("trial", "lab")]
+LIST = apply_config(config_map("list", "default", colour="blue"))
+OTHER = apply_config(config_map("other", "extra"))
+MOVES = {
+    "comes along": (BEFORE, [*AFTER, LIST]),
+    "is renamed": ([*BEFORE, LIST], [*AFTER, OTHER]),
+    "goes": ([*BEFORE, LIST], AFTER),
+}
+"""What happens to the apply-config object in Git, while other objects come and go as well."""
 SYNC = sync(prune={"budget": {"percent": 100}})
 MADE_BY_CONTROLLERS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 _SLOW = 1.0
@@ -88,28 +96,30 @@ def live(site: Site, objects: list[JSONObject], fuse: Fuse | None = None) -> Ins
     return Instance(site.kubeconfig, Git(shop=objects), fuse)
 
 
-def recover(site: Site) -> dict[str, JSONObject]:
+def recover(site: Site, wanted: list[JSONObject] = AFTER) -> dict[str, JSONObject]:
     """Start anew, undisturbed, and go on until there is nothing left to do."""
-    with live(site, AFTER) as life:
+    with live(site, wanted) as life:
         life.settle(SYNC)
     return site.picture()
 
 
-def lives(open_site: Callable[[], Site], objects: list[JSONObject]) -> Iterator[tuple[Site, dict[str, JSONObject]]]:
+def lives(
+    open_site: Callable[[], Site], objects: list[JSONObject], wanted: list[JSONObject] = AFTER
+) -> Iterator[tuple[Site, dict[str, JSONObject]]]:
     """One cluster, brought again and again to where the disturbed reconcile begins, and what is to come of that."""
     site = open_site()
     with live(site, objects) as keeper:
         keeper.settle(SYNC)
-        expected = recover(site)
+        expected = recover(site, wanted)
         while True:
             keeper.settle(SYNC)
             yield site, expected
 
 
-def kill(site: Site, number: int, *, answered: bool) -> bool:
+def kill(site: Site, number: int, wanted: list[JSONObject] = AFTER, *, answered: bool) -> bool:
     """Reconcile, and die at one request; False when there are not that many."""
     fuse = Fuse(number, answered=answered)
-    with live(site, AFTER, fuse) as life, contextlib.suppress(KilledError, SyncdError):
+    with live(site, wanted, fuse) as life, contextlib.suppress(KilledError, SyncdError):
         life.reconcile(SYNC)
     return fuse.blown.is_set()
 
@@ -144,6 +154,20 @@ def test_a_reconcile_that_is_killed_ends_as_if_it_had_not_been(
         assert recover(site) == expected, f"killed at request {number}"
         if not killed:
             assert number > 12, "the scenario makes fewer requests than it should"
+            return
+
+
+@ANSWERED
+@pytest.mark.parametrize("move", MOVES)
+def test_a_list_that_moves_is_whole_wherever_its_way_was_cut_short(
+    open_site: Callable[[], Site], move: str, *, answered: bool
+) -> None:
+    before, after = MOVES[move]
+    for number, (site, expected) in enumerate(lives(open_site, before, after), 1):
+        killed = kill(site, number, after, answered=answered)
+        assert recover(site, after) == expected, f"killed at request {number}"
+        if not killed:
+            assert number > 18, "the scenario makes fewer requests than it should"
             return
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from syncd.engine.result import Reconciliation
     from syncd.model import JSONObject
 
-OBJECTS = [namespace("shop"), config_map("settings", colour="blue"), config_map("other")]
+OBJECTS = [namespace("shop"), config_map("settings", colour="blue"), config_map("other", size="1")]
 SYNC = sync()
 PATIENCE = 20.0
 
@@ -90,6 +90,17 @@ def test_nothing_is_compared_again_while_nothing_changes(scene: Scene) -> None:
     assert again.outcomes is scene.quiet.outcomes
     assert again.plan is scene.quiet.plan
     assert again.durations.keys() <= {"observe", "render"}
+
+
+def test_what_the_server_writes_its_own_way_is_not_told_for_ever(scene: Scene) -> None:
+    scene.instance.git.commit("shop", [*OBJECTS, config_map("empty")])  # its data are {}, which the server leaves out
+    scene.reconcile()
+    scene.instance.__exit__()
+    with Instance(scene.instance.kubeconfig, scene.instance.git) as restarted:
+        scene.instance = restarted
+        assert scene.reconcile().plan.changes_cluster, "the server is not asked"
+        assert not scene.reconcile().plan.changes_cluster
+        assert not scene.reconcile().plan.changes_cluster
 
 
 def test_a_commit_that_changes_no_manifest_is_named_all_the_same(scene: Scene) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from syncd.inventory import ApplyConfig, names
 from syncd.inventory.applyconfig import ForeignApplyConfigError, pages_named
+from syncd.inventory.former import Former
 from syncd.inventory.keylist import decode, encode, list_hash
 from syncd.inventory.pages import document as page_document
 from syncd.model import ObjectKey
@@ -188,3 +190,52 @@ def test_the_write_is_conditional_once_the_object_is_there() -> None:
     known = ApplyConfig("syncd", "shop", uid="u1", resource_version="42")
     assert "resourceVersion" not in fresh.document(frozenset(), frozenset(), ())["metadata"]
     assert known.document(frozenset(), frozenset(), ())["metadata"]["resourceVersion"] == "42"
+
+
+LIST = ObjectKey("shop", "", "ConfigMap", "list")
+
+
+def test_a_list_that_moves_takes_what_is_there_and_where_it_was_along() -> None:
+    before = ApplyConfig(
+        "shop", "list", "u1", "7", frozenset({WEB}), finished=True, brought=True, moved_from=(Former("u0", ROLE),)
+    )
+    there = ApplyConfig("shop", "other", "u2", "9", frozenset({ROLE}), brought=True)
+    moved = there.taking_over(before)
+    assert moved.keys == {WEB, ROLE, LIST}
+    assert moved.moved_from == (Former("u0", ROLE), Former("u1", LIST))
+    assert moved.owner("syncd/shop").former == {"u0", "u1"}
+    assert (moved.uid, moved.resource_version, moved.finished) == ("u2", "9", True)
+    back = before.taking_over(moved)
+    assert back.key not in back.keys
+    assert {former.uid for former in back.moved_from} == {"u0", "u2"}
+
+
+def test_where_a_list_was_survives_writing_and_reading_until_it_is_forgotten() -> None:
+    config = ApplyConfig("shop", "list", "u1", "7", moved_from=(Former("u0", ROLE),))
+    document = stored(config, frozenset({WEB}), frozenset({WEB}))
+    assert ApplyConfig.read(document).moved_from == config.moved_from
+    patch = config.document(frozenset({WEB}), frozenset({WEB}), forget=True)
+    assert patch["metadata"]["annotations"][names.MOVED_ANNOTATION] is None
+    assert ApplyConfig("shop", "list", "u1", finished=True, moved_from=config.moved_from).needs_write(
+        frozenset(), frozenset(), forget=True
+    )
+
+
+def test_doubt_and_approval_move_with_the_list() -> None:
+    damaged = ApplyConfig("syncd", "shop", "u1", damage="edited", approval="a" * 40)
+    moved = ApplyConfig("shop", "list", "u2", brought=True).taking_over(damaged)
+    assert (moved.damage, moved.approval) == ("edited", "a" * 40)
+    assert ApplyConfig.read(stored(moved, frozenset({WEB}), frozenset({WEB}))).damage
+
+
+def test_an_object_with_contents_of_its_own_has_less_room_for_the_list() -> None:
+    many = frozenset(WEB._replace(name=f"web-{number:05}-{'x' * 40}") for number in range(2_000))
+    assert not ApplyConfig("shop", "list").pages_of(many)
+    assert ApplyConfig("shop", "list", brought=True).pages_of(many)
+
+
+def test_pages_are_named_so_that_a_server_takes_them_and_never_shared() -> None:
+    (one, *_) = sorted(ApplyConfig("", "system:List..of", "u1").pages_of(MANY))
+    (other, *_) = sorted(ApplyConfig("", "system:List..of", "u2").pages_of(MANY))
+    assert re.fullmatch(r"system-list-of\.[0-9a-f]{16}", one.name)
+    assert one.name != other.name

@@ -31,6 +31,8 @@ def test_marking_leaves_the_object_itself_alone() -> None:
     [
         ({}, Ownership.NOBODY),
         ({names.OWNER_ANNOTATION: "uid-1"}, Ownership.OURS),
+        ({names.OWNER_ANNOTATION: "uid-1", names.SYNC_ANNOTATION: "syncd/shop"}, Ownership.OURS),
+        ({names.OWNER_ANNOTATION: "uid-1", names.SYNC_ANNOTATION: "syncd/other"}, Ownership.OTHER),
         ({names.OWNER_ANNOTATION: "uid-2"}, Ownership.OTHER),
         ({names.OWNER_ANNOTATION: "uid-2", names.SYNC_ANNOTATION: "syncd/other"}, Ownership.OTHER),
         ({names.OWNER_ANNOTATION: "uid-2", names.SYNC_ANNOTATION: "syncd/shop"}, Ownership.FORMERLY_OURS),
@@ -38,6 +40,23 @@ def test_marking_leaves_the_object_itself_alone() -> None:
 )
 def test_an_object_is_judged_by_its_marks(annotations: dict[str, str], expected: Ownership) -> None:
     assert OURS.judge(config_map(**annotations)) is expected
+
+
+@pytest.mark.parametrize(
+    ("uid", "sync", "expected"),
+    [
+        ("uid-1", "syncd/shop", True),
+        ("uid-0", "syncd/shop", True),
+        ("uid-0", "syncd/other", False),
+        ("uid-0", "", False),
+        ("uid-9", "syncd/shop", False),
+    ],
+)
+def test_what_names_an_apply_config_object_whose_list_was_taken_over_is_owned(
+    uid: str, sync: str, *, expected: bool
+) -> None:
+    live = config_map(**{names.OWNER_ANNOTATION: uid, names.SYNC_ANNOTATION: sync})
+    assert OURS._replace(former=frozenset({"uid-0"})).owns(live) is expected
 
 
 def test_without_an_apply_config_object_nothing_is_ours() -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncd.inventory import names
+from syncd.inventory.keylist import decode, list_hash, text_hash
 from syncd.model import GroupKind, InvalidInputError, Manifest, ObjectKey, Origin
 from syncd.plan.desired import digest, live_digest, resolve
 from syncd.spec import Target
@@ -93,9 +96,60 @@ def test_what_only_the_server_writes_is_left_out() -> None:
     }
 
 
-def test_an_apply_config_object_of_ones_own_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="apply-config object"):
-        resolved(manifest("ConfigMap", "a", metadata={"labels": {"kubectl.kubernetes.io/apply-cfg": "true"}}))
+def apply_config(name: str = "list", *, line: int = 1, text: str | None = None, stated: str = "") -> Manifest:
+    labels = {names.APPLY_CFG_LABEL: "true", "app": "shop"} | ({names.APPLY_HASH_LABEL: stated} if stated else {})
+    annotations = {} if text is None else {names.OBJECTS_ANNOTATION: text}
+    return manifest("ConfigMap", name, line=line, metadata={"labels": labels, "annotations": annotations})
+
+
+TEXT = "shop::ConfigMap:b\nshop::ConfigMap:a\n"
+"""A list whose lines some tool did not sort."""
+A = ObjectKey("shop", "", "ConfigMap", "a")
+
+
+def test_an_apply_config_object_is_found_and_only_its_contents_are_applied() -> None:
+    found = resolved(manifest("ConfigMap", "a"), apply_config(text=TEXT))
+    assert found.home == ObjectKey("shop", "", "ConfigMap", "list")
+    assert not found.homeless
+    assert found.declared == {A, A._replace(name="b")}
+    (item,) = [item for item in found.objects if item.key == found.home]
+    metadata = item.manifest.body["metadata"]
+    assert metadata["labels"] == {names.APPLY_CFG_LABEL: "true", "app": "shop"}
+    assert metadata["annotations"] == {}
+
+
+def test_two_apply_config_objects_are_an_error_that_names_both() -> None:
+    with pytest.raises(InvalidInputError, match=r"line 2: .*two is an apply-config object, and so is .*one .*line 1"):
+        resolved(apply_config("one", line=1), apply_config("two", line=2))
+
+
+@pytest.mark.parametrize("stated", [text_hash(TEXT), list_hash(decode(TEXT))], ids=["of the text", "of the list"])
+def test_the_hash_of_an_apply_config_object_may_be_of_its_text_or_of_its_list(stated: str) -> None:
+    assert resolved(apply_config(text=TEXT, stated=stated)).home
+
+
+@pytest.mark.parametrize(("text", "stated"), [(TEXT, "1234"), (None, text_hash(TEXT)), ("no key\n", "")])
+def test_an_apply_config_object_that_does_not_hold_is_an_error(text: str | None, stated: str) -> None:
+    with pytest.raises(InvalidInputError, match="list"):
+        resolved(apply_config(text=text, stated=stated))
+
+
+def test_an_apply_config_object_has_room_for_its_list() -> None:
+    with pytest.raises(InvalidInputError, match="64 KiB"):
+        resolved(replace(apply_config(), body={**apply_config().body, "data": {"a": "x" * (64 << 10)}}))
+
+
+def test_one_of_an_unknown_kind_does_not_mean_that_there_is_none() -> None:
+    labels = {names.APPLY_CFG_LABEL: "true"}
+    found = resolved(manifest("Cart", "one", api_version="shop.example/v1", metadata={"labels": labels}))
+    assert found.home is None
+    assert not found.homeless
+    assert found.unknown
+
+
+def test_the_place_of_the_inventory_is_no_place_for_anything_else() -> None:
+    with pytest.raises(InvalidInputError, match="syncd keeps the inventory"):
+        resolve([manifest("ConfigMap", "a")], namespaced=namespaced, target=Target(namespace="shop"), reserved=A)
 
 
 JSON = st.recursive(

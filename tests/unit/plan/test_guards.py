@@ -22,7 +22,7 @@ NAMESPACE = ObjectKey("", "", "Namespace", "shop")
 CRD = ObjectKey("", "apiextensions.k8s.io", "CustomResourceDefinition", "carts.shop.example")
 CLAIM = ObjectKey("shop", "", "PersistentVolumeClaim", "data")
 SECRET = ObjectKey("shop", "", "Secret", "a")
-CONTEXT = PruneContext(OWNER, home="syncd", contents={NAMESPACE: "", CRD: ""}, users={"shop": {}})
+CONTEXT = PruneContext(OWNER, homes=frozenset({"syncd"}), contents={NAMESPACE: "", CRD: ""}, users={"shop": {}})
 
 
 def owned(key: ObjectKey = KEY, owner: str = "uid-1", **metadata: Any) -> dict[str, Any]:
@@ -62,8 +62,13 @@ def test_what_a_controller_made_stays_whatever_marks_it_carries() -> None:
 
 
 def test_what_git_wants_under_another_key_stays() -> None:
-    context = PruneContext(OWNER, home="syncd", desired_uids=frozenset({"live-1"}))
+    context = PruneContext(OWNER, homes=frozenset({"syncd"}), desired_uids=frozenset({"live-1"}))
     assert reason(KEY, owned(), context) == "DesiredByAnotherKey"
+
+
+def test_what_the_apply_config_object_in_git_still_lists_stays() -> None:
+    assert reason(KEY, owned(), replace(CONTEXT, declared=frozenset({KEY}))) == "ListedInGit"
+    assert reason(KEY, owned(), replace(CONTEXT, declared=frozenset({NAMESPACE}))) == ""
 
 
 @pytest.mark.parametrize(
@@ -91,25 +96,25 @@ def test_the_namespace_of_the_inventory_stays() -> None:
 
 
 def test_a_namespace_with_objects_that_stay_is_kept() -> None:
-    context = PruneContext(OWNER, home="syncd", occupied=frozenset({"shop"}), contents={NAMESPACE: ""})
+    context = PruneContext(OWNER, homes=frozenset({"syncd"}), occupied=frozenset({"shop"}), contents={NAMESPACE: ""})
     assert reason(NAMESPACE, owned(NAMESPACE), context) == "InUse"
 
 
 def test_a_definition_whose_kind_is_in_use_is_kept() -> None:
     used = frozenset({GroupKind("shop.example", "Cart")})
-    context = PruneContext(OWNER, home="syncd", used_kinds=used, contents={CRD: ""})
+    context = PruneContext(OWNER, homes=frozenset({"syncd"}), used_kinds=used, contents={CRD: ""})
     assert reason(CRD, owned(CRD), context) == "InUse"
 
 
 @pytest.mark.parametrize("key", [NAMESPACE, CRD])
 def test_what_holds_foreign_objects_is_kept(key: ObjectKey) -> None:
-    context = PruneContext(OWNER, home="syncd", contents={key: "2 objects that are not this Sync's"})
+    context = PruneContext(OWNER, homes=frozenset({"syncd"}), contents={key: "2 objects that are not this Sync's"})
     assert reason(key, owned(key), context) == "HoldsForeignObjects"
 
 
 @pytest.mark.parametrize("key", [NAMESPACE, CRD])
 def test_what_could_not_be_looked_into_is_kept(key: ObjectKey) -> None:
-    assert reason(key, owned(key), PruneContext(OWNER, home="syncd")) == "ContentsUnknown"
+    assert reason(key, owned(key), PruneContext(OWNER, homes=frozenset({"syncd"}))) == "ContentsUnknown"
 
 
 def test_a_claim_stays_with_its_data() -> None:

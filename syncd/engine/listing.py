@@ -1,0 +1,51 @@
+"""What the inventory is to list before, during and after a reconcile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncd.model import ActionType, OutcomeStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from syncd.inventory import ApplyConfig
+    from syncd.model import Action, ObjectKey, Outcome
+
+
+def union(inventory: ApplyConfig, actions: Iterable[Action]) -> frozenset[ObjectKey]:
+    """What has to be listed before anything is applied: all that was, and all that will be; not the list itself."""
+    return inventory.keys | {action.key for action in actions if _is_applied(action)} - {inventory.key}
+
+
+def foreseen(keys: frozenset[ObjectKey], actions: Iterable[Action]) -> frozenset[ObjectKey]:
+    """What the list comes to if everything goes as planned."""
+    return keys - {action.key for action in actions if _leaves(action) or action.type is ActionType.PRUNE}
+
+
+def remaining(keys: frozenset[ObjectKey], outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
+    """What stays listed: all but what is confirmed to be gone, or was given up."""
+    return keys - {
+        outcome.action.key
+        for outcome in outcomes
+        if outcome.status is OutcomeStatus.DONE and (outcome.action.release or outcome.action.reason == "OwnedByOther")
+    }
+
+
+def unfinished(outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
+    """What is still to leave the list: deletions that were asked for and are not confirmed."""
+    return frozenset(outcome.action.key for outcome in outcomes if _leaves(outcome.action) or _wants_prune(outcome))
+
+
+def _wants_prune(outcome: Outcome) -> bool:
+    return outcome.action.type is ActionType.PRUNE and outcome.status is not OutcomeStatus.DONE
+
+
+def _leaves(action: Action) -> bool:
+    return action.type is ActionType.KEEP and (action.release or action.reason == "Terminating")
+
+
+def _is_applied(action: Action) -> bool:
+    if action.type is ActionType.SKIP:
+        return not action.blocking
+    return action.type in (ActionType.CREATE, ActionType.UPDATE, ActionType.UNCHANGED)
