@@ -82,6 +82,13 @@ NOW: Final = (
         nothing="not scraped",
     ),
     figure(
+        "Leaders",
+        "Replicas that may write: one. None for longer than a few seconds: nothing is applied; see the alert "
+        "SyncdNoLeader. Two: these are two installations, or Prometheus has not scraped both since a change of leader.",
+        f"sum(syncd_leader{{{HERE}}})",
+        levels=(BAD, (1, GOOD), (2, NOTICE)),
+    ),
+    figure(
         "Up for",
         "Time since the daemon started. If this is short again and again, read the log of the previous container: out "
         "of memory, or a failed probe.",

@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
+
+from syncd.cluster.lease import LeasePlace
+from syncd.daemon.election import ElectionTiming
+from syncd.spec import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,6 +108,84 @@ def listen_option() -> Callable[..., Any]:
         show_default=True,
         help="Where the status page, the JSON API, probes and metrics are served. Without a host: everywhere.",
     )
+
+
+class Duration(click.ParamType[float]):
+    """``90s``, ``1m30s``: seconds."""
+
+    name = "DURATION"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read the text."""
+        try:
+            seconds = parse_duration(value)
+        except ValueError as error:
+            self.fail(f"{value!r} is {error}", param, ctx)
+        return float(str(seconds))
+
+
+class ElectionChoice(NamedTuple):
+    """How this replica takes part in a leader election."""
+
+    lease: LeasePlace
+    timing: ElectionTiming
+
+
+_ELECTION_OPTIONS = ("lease_name", "lease_namespace", "lease_duration", "lease_renew_deadline", "lease_retry_period")
+
+
+def election_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--leader-elect`` and what belongs to it; the command gets an :class:`ElectionChoice`, or None without."""
+
+    @functools.wraps(command)
+    def chosen(*, leader_elect: bool, **options: Any) -> Any:
+        given = {name: options.pop(name) for name in _ELECTION_OPTIONS}
+        if leader_elect:
+            return command(election=_election(**given), **options)
+        source = click.get_current_context().get_parameter_source
+        for name in _ELECTION_OPTIONS:
+            if source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--{name.replace('_', '-')} means nothing without --leader-elect")
+        return command(election=None, **options)
+
+    def pace(name: str, default: str, text: str) -> Callable[..., Any]:
+        return click.option(name, type=Duration(), default=default, show_default=True, help=text)
+
+    return _with(
+        chosen,
+        click.option(
+            "--leader-elect",
+            is_flag=True,
+            envvar="SYNCD_LEADER_ELECT",
+            help="Write only while this replica holds a Lease, so that several replicas may run.",
+        ),
+        click.option("--lease-name", default="syncd", show_default=True, help="The Lease's name."),
+        click.option(
+            "--lease-namespace",
+            envvar="POD_NAMESPACE",
+            default="syncd",
+            show_default=True,
+            help="The Lease's namespace; it must exist.",
+        ),
+        pace("--lease-duration", "15s", "How long the other replicas believe in a leader that does not renew."),
+        pace("--lease-renew-deadline", "10s", "How long a leader that cannot renew goes on writing."),
+        pace("--lease-retry-period", "2s", "How often a leader renews the Lease, and the others look at it."),
+    )
+
+
+def _election(
+    *,
+    lease_name: str,
+    lease_namespace: str,
+    lease_duration: float,
+    lease_renew_deadline: float,
+    lease_retry_period: float,
+) -> ElectionChoice:
+    try:
+        timing = ElectionTiming(lease_duration, lease_renew_deadline, lease_retry_period)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    return ElectionChoice(LeasePlace(lease_namespace, lease_name), timing)
 
 
 def webhook_option() -> Callable[..., Any]:

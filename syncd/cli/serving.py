@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import threading
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from syncd.cli.session import open_cluster, open_sources
+from syncd.cli.session import USER_AGENT, open_cluster, open_sources
+from syncd.cluster.config import connect
+from syncd.cluster.lease import LeaseClient
+from syncd.daemon.leadership import Leadership, own_identity
+from syncd.daemon.replica import Replica, Term
 from syncd.daemon.service import Daemon
 from syncd.telemetry.metrics import Telemetry
 from syncd.web import WebServer, create_app
 from syncd.web.hooks import Hooks
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from syncd.cli.options import ClusterChoice
+    from syncd.cli.options import ClusterChoice, ElectionChoice
     from syncd.daemon.status import Board, Listener
     from syncd.spec import Sync
     from syncd.web.hooks import SecretFile
@@ -40,7 +44,7 @@ class Service:
 
 
 @contextmanager
-def serving(
+def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
     syncs: Sequence[Sync],
     choice: ClusterChoice,
     *,
@@ -49,6 +53,7 @@ def serving(
     stop: threading.Event,
     listeners: Sequence[Listener] = (),
     webhook_secret: SecretFile | None = None,
+    election: ElectionChoice | None = None,
 ) -> Iterator[Service]:
     """Run a daemon for as long as this lasts.
 
@@ -60,15 +65,14 @@ def serving(
         stop: Ends what reads from Git, early, once it is set.
         listeners: Who else is told of what happens.
         webhook_secret: What callers of webhooks must know; without it there are no webhooks.
+        election: Work only while this replica leads; without it, always.
 
     Raises:
         SyncdError: It cannot start.
     """
     telemetry = Telemetry()
-    with open_cluster(choice, telemetry.observe_request) as cluster:
-        telemetry.watch_live(cluster.live)
-        sources = open_sources(data_dir, stop, cluster, telemetry.observe_git)
-        daemon = Daemon(syncs, cluster, sources, listeners=(telemetry, *listeners))
+    maker = _Maker(syncs, choice, data_dir, telemetry, (telemetry, *listeners))
+    with maker.elected(election) if election else maker.alone(stop) as daemon:
         hooks = Hooks(daemon.board, daemon.trigger, webhook_secret) if webhook_secret else None
         web = WebServer(create_app(daemon.board, telemetry.registry, hooks=hooks), *listen)
         web.start()  # before the daemon: an address that is taken is to be known before anything is written
@@ -80,3 +84,48 @@ def serving(
                 daemon.stop(STOP_SECONDS)
         finally:
             web.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes daemons with all that they need; with a leader election, one for each term."""
+
+    syncs: Sequence[Sync]
+    choice: ClusterChoice
+    data_dir: Path
+    telemetry: Telemetry
+    listeners: Sequence[Listener]
+
+    @contextmanager
+    def alone(self, stop: threading.Event) -> Iterator[Daemon]:
+        """One that always works."""
+        with self._term(stop) as term:
+            yield term.daemon
+
+    @contextmanager
+    def elected(self, election: ElectionChoice) -> Iterator[Replica]:
+        """One that works while it holds a Lease."""
+        with closing(
+            connect(self.choice.kubeconfig, self.choice.context, USER_AGENT, observer=self.telemetry.observe_request)
+        ) as transport:
+            leadership = Leadership(
+                LeaseClient(transport, election.lease),
+                own_identity(),
+                election.timing,
+                observe=self.telemetry.observe_leadership,
+            )
+            self.telemetry.watch_leadership(leadership.leads)
+            yield Replica(leadership, lambda fence: self._term(threading.Event(), fence))
+
+    @contextmanager
+    def _term(self, stop: threading.Event, fence: Callable[[], None] | None = None) -> Iterator[Term]:
+        with open_cluster(self.choice, self.telemetry.observe_request, fence) as cluster:
+            sources = open_sources(self.data_dir, stop, cluster, self.telemetry.observe_git)
+            daemon = Daemon(self.syncs, cluster, sources, listeners=self.listeners)
+            self.telemetry.watch_live(lambda: (cluster.live,))
+            try:
+                yield Term(daemon, stop, cluster.close)
+            finally:
+                self.telemetry.watch_live(tuple)
+                for status in daemon.board.statuses():
+                    daemon.board.remove(status.id)  # whoever leads next tells of them

@@ -73,14 +73,20 @@ def open_sources(
 
 
 @contextmanager
-def open_cluster(choice: ClusterChoice, observer: Callable[[Observation], None] | None = None) -> Iterator[Cluster]:
-    """Reach the cluster that was asked for; a sandbox lives as long as this does.
+def open_cluster(
+    choice: ClusterChoice,
+    observer: Callable[[Observation], None] | None = None,
+    before_write: Callable[[], None] | None = None,
+) -> Iterator[Cluster]:
+    """Reach the cluster that was asked for; a sandbox lives as long as this does, and nobody else writes to it.
 
     Raises:
         ClusterConfigError: There is no usable configuration.
     """
     if not choice.sandbox:
-        with Cluster.connect(choice.kubeconfig, choice.context, USER_AGENT, observer=observer) as cluster:
+        with Cluster.connect(
+            choice.kubeconfig, choice.context, USER_AGENT, before_write=before_write, observer=observer
+        ) as cluster:
             yield cluster
         return
     with SandboxServer() as server, tempfile.TemporaryDirectory(prefix="syncd-") as folder:

@@ -61,6 +61,10 @@ class StatusBoard:
         """Empty when the daemon's own loops run, else which one does not."""
         return self._alive()
 
+    def standby(self) -> str:
+        """Empty: what has a board works."""
+        return ""
+
     def put(self, status: SyncStatus, *, reconciled: bool = False) -> None:
         """Replace a Sync's snapshot; ``reconciled`` says that it is the result of a reconcile."""
         with self._lock:

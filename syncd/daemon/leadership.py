@@ -125,14 +125,19 @@ class Leadership:
         with self._changed:
             self._changed.notify_all()
 
-    def stop(self) -> None:
-        """Take part no longer, and let another replica lead at once; whatever writes must have ended before."""
+    def stop(self, *, release: bool) -> None:
+        """Take part no longer.
+
+        Args:
+            release: Let another replica lead at once, and not only when the lease ends; only if nothing of this one can
+                write any more.
+        """
         self._ending.set()
         self._thread.join(2 * self._timing.deadline)
         farewell = self._election.resign()
-        if farewell is not None:
+        if release and farewell is not None:
             try:
-                self._write(farewell)
+                self._election.see(self._write(farewell), now())
             except SyncdError as error:
                 log.warning(
                     "the lease could not be given back; another replica takes it when it ends", error=str(error)

@@ -170,6 +170,9 @@ class Board(Protocol):
     def alive(self) -> str:
         """Empty when the daemon's own loops run, else which one does not."""
 
+    def standby(self) -> str:
+        """Empty while this replica works, else why it does not: another one leads."""
+
 
 class Listener(Protocol):
     """Who is told of what happens, in order; must return quickly and must not raise."""

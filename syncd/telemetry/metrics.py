@@ -15,7 +15,7 @@ from syncd.telemetry.live import LiveCollector
 from syncd.telemetry.syncs import SOURCE_REASONS, SyncCollector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from syncd.cluster import LiveCache
     from syncd.cluster.transport import Observation
@@ -41,9 +41,12 @@ class Telemetry:
         self.registry = registry or CollectorRegistry(auto_describe=False)
         self._syncs = SyncCollector(clock)
         self.registry.register(self._syncs)
+        self._live = LiveCollector()
+        self.registry.register(self._live)
         ProcessCollector(registry=self.registry)
         self._add_work()
         self._add_requests()
+        self._add_leadership()
         build = Gauge(
             "syncd_build_info", "Always 1; the version is in the labels.", ("version", "python"), registry=self.registry
         )
@@ -103,6 +106,23 @@ class Telemetry:
             buckets=_REQUEST_BUCKETS,
             registry=registry,
         )
+
+    def _add_leadership(self) -> None:
+        self._leader = Gauge(
+            "syncd_leader",
+            "1 while this replica may write, 0 while it stands by. Without a leader election always 1.",
+            registry=self.registry,
+        )
+        self._leader.set(1)
+        self._leader_changes = Counter(
+            "syncd_leader_changes",
+            "How often this replica has acquired the leadership, lost it because it could not renew the lease in time, "
+            "or released it when it ended, by change.",
+            ("change",),
+            registry=self.registry,
+        )
+        for change in ("acquired", "lost", "released"):
+            self._leader_changes.labels(change)
 
     # --- told by the daemon's board ------------------------------------------------------------------------------
 
@@ -169,6 +189,18 @@ class Telemetry:
         self._git.labels(operation, "failure" if failed else "success").inc()
         self._git_seconds.labels(operation).observe(seconds)
 
-    def watch_live(self, cache: LiveCache) -> None:
-        """Export how well the live objects are known."""
-        self.registry.register(LiveCollector(cache))
+    # --- what is read when somebody scrapes ----------------------------------------------------------------------
+
+    def watch_live(self, caches: Callable[[], Iterable[LiveCache]]) -> None:
+        """Export how well the live objects are known by these caches, and no longer by those that were given before."""
+        self._live.caches = caches
+
+    # --- told by the leader election -----------------------------------------------------------------------------
+
+    def observe_leadership(self, change: str) -> None:
+        """Count that this replica has acquired, lost or released the leadership."""
+        self._leader_changes.labels(change).inc()
+
+    def watch_leadership(self, leads: Callable[[], bool]) -> None:
+        """Export whether this replica leads; without this, it always does."""
+        self._leader.set_function(lambda: float(leads()))

@@ -76,7 +76,13 @@ class _Site:
 
     def overview(self, request: Request) -> Response:
         query = SyncQuery.parse(request.query_params)
-        page = self._pages.overview(self._board.statuses(), query, not_ready=self._board.ready(), root=_root(request))
+        page = self._pages.overview(
+            self._board.statuses(),
+            query,
+            not_ready=self._board.ready(),
+            standby=self._board.standby(),
+            root=_root(request),
+        )
         return _html(page)
 
     def sync(self, request: Request) -> Response:
@@ -85,7 +91,7 @@ class _Site:
 
     def api_syncs(self, request: Request) -> Response:
         found = SyncQuery.parse(request.query_params).select(self._board.statuses())
-        return _json({"items": [serialize.summary(status) for status in found]})
+        return _json({"standby": self._board.standby(), "items": [serialize.summary(status) for status in found]})
 
     def api_sync(self, request: Request) -> Response:
         return _json(serialize.detail(self._find(request)))
@@ -124,6 +130,8 @@ class _Site:
     def _find(self, request: Request) -> SyncStatus:
         sync_id = f"{request.path_params['namespace']}/{request.path_params['name']}"
         status = self._board.status(sync_id)
+        if status is None and (standby := self._board.standby()):
+            raise HTTPException(503, f"This replica stands by: {standby}.")
         if status is None:
             raise HTTPException(404, f"There is no Sync {sync_id}.")
         return status
@@ -131,7 +139,7 @@ class _Site:
     def _error(self, request: Request, code: int, message: str) -> Response:
         if request.url.path.startswith(("/api/", "/hooks/")):
             return _json({"error": message}, code)
-        title = {400: "Bad request", 404: "Not found", 405: "Method not allowed"}.get(code, "Error")
+        title = {400: "Bad request", 404: "Not found", 405: "Method not allowed", 503: "Not here"}.get(code, "Error")
         return _html(self._pages.error(code, title, message, root=_root(request)), code)
 
 

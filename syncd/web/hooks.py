@@ -116,6 +116,8 @@ class Hooks:
             raise HTTPException(401, f"The signature in the header {wanted} is missing or wrong.")
         if not forge.is_push(headers):
             return 200, {"triggered": [], "message": "Not a push: nothing to do."}
+        if standby := self._board.standby():
+            raise HTTPException(503, f"This replica stands by: {standby}.", {"Retry-After": "5"})
         named = list(forge.places(_payload(body)))
         if not named:
             raise HTTPException(400, "The payload names no repository.")

@@ -55,12 +55,15 @@ class Pages:
             absolute=text.absolute, diff=text.diff, setting=text.setting, took=text.took, asking=_asking
         )
 
-    def overview(self, statuses: Sequence[SyncStatus], query: SyncQuery, *, not_ready: str, root: str) -> str:
+    def overview(
+        self, statuses: Sequence[SyncStatus], query: SyncQuery, *, not_ready: str, standby: str, root: str
+    ) -> str:
         """All Syncs that match, worst first."""
         return self._render(
             "syncs.html",
             root=root,
             not_ready=not_ready,
+            standby=standby,
             query=query,
             syncs=query.select(statuses),
             total=len(statuses),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Request:
         path: The path.
         query: What stands after the path's question mark.
         id: The server's own name for this request.
+        received: When the server got it, in seconds since 1970.
+        answered: When it had answered it (a watch: had begun to), by the same clock.
     """
 
     verb: str
@@ -59,6 +62,8 @@ class Request:
     path: str
     query: str
     id: str
+    received: float = 0.0
+    answered: float = 0.0
 
     @property
     def kind(self) -> str:
@@ -92,6 +97,8 @@ class Request:
             path=path,
             query=query,
             id=event["auditID"],
+            received=datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp(),
+            answered=datetime.fromisoformat(event["stageTimestamp"]).timestamp(),
         )
 
 

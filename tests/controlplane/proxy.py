@@ -26,7 +26,8 @@ class Proxy:
     """Passes connections on to a port of this machine, until told otherwise.
 
     Each command has taken effect when it returns. Connections that are open when `restore` is called go on, and get
-    what was held back, as they would after a broken network was mended in time.
+    what was held back, as they would after a broken network was mended in time. What was held back of a connection that
+    its sender has reset meanwhile is dropped, as it would still lie with the sender if the network were a real one.
 
     Args:
         upstream: The port to pass connections on to.
@@ -140,22 +141,33 @@ class Proxy:
         self._writers.add(upstream_writer)
         try:
             async with asyncio.TaskGroup() as both_ways:
-                both_ways.create_task(self._pass(reader, upstream_writer))
-                both_ways.create_task(self._pass(upstream_reader, writer))
+                both_ways.create_task(self._pass(reader, upstream_writer, writer))
+                both_ways.create_task(self._pass(upstream_reader, writer, upstream_writer))
         except* OSError:
             _reset(writer)
         finally:
             self._writers.discard(upstream_writer)
             await _closed(upstream_writer)
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sender: asyncio.StreamWriter
+    ) -> None:
         while chunk := await reader.read(_CHUNK):
             await asyncio.sleep(self._delay)
-            await self._passing.wait()
+            if not self._passing.is_set():
+                await self._passing.wait()
+                _check_not_reset(sender)
             writer.write(chunk)
             await writer.drain()
         await self._passing.wait()
         writer.write_eof()
+
+
+def _check_not_reset(writer: asyncio.StreamWriter) -> None:
+    """Raise if the other end has given the connection up: what it sent last was then never to get through."""
+    error = writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if error or writer.transport.is_closing():
+        raise ConnectionResetError(error, "the sender has given the connection up")
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:

@@ -150,6 +150,7 @@ def it_begins_well(story: Story) -> None:
     story.shows("sync", "Failing for", {})
     story.shows("sync", "Failing for", lambda found: found[()] > 0, sync="syncd/lost")
     story.shows("overview", "What was changed", some("create"))
+    story.shows("daemon", "Leaders", 1)
     story.shows("daemon", "Kinds in doubt", 0)
     story.shows("daemon", "Polls, by result", some("RepositoryNotFound"))
     story.shows("daemon", "Managed objects, by kind", lambda found: found[("ConfigMap",)] == 18)

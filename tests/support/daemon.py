@@ -79,8 +79,8 @@ class DaemonProcess:
 
     def stop(self) -> int:
         """Ask it to end, and give its exit status."""
+        self._signal(signal.SIGTERM)
         assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
         return self._process.wait(PATIENCE)
 
     def kill(self) -> None:
@@ -89,6 +89,14 @@ class DaemonProcess:
             if self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(PATIENCE)
+
+    def pause(self) -> None:
+        """Stop it in its tracks, as a machine does that is out of breath."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on, as if nothing had happened."""
+        self._signal(signal.SIGCONT)
 
     def get(self, path: str) -> str:
         """Read a page."""
@@ -121,6 +129,10 @@ class DaemonProcess:
             f"commit {commit[:12]} is live",
             lambda status: status["state"] == "Synced" and (status["applied"] or {}).get("commit") == commit,
         )
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def _address(self) -> str:
         assert self._process is not None

@@ -12,6 +12,7 @@ from syncd.cli.options import (
     cluster_options,
     config_option,
     data_dir_option,
+    election_options,
     listen_option,
     log_options,
     webhook_option,
@@ -25,7 +26,7 @@ from syncd.web.hooks import SecretFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from syncd.cli.options import ClusterChoice
+    from syncd.cli.options import ClusterChoice, ElectionChoice
 
 log = structlog.get_logger("syncd")
 
@@ -36,14 +37,16 @@ log = structlog.get_logger("syncd")
 @listen_option()
 @data_dir_option()
 @webhook_option()
+@election_options
 @log_options
-def command(
+def command(  # noqa: PLR0913 - every option, by keyword
     *,
     config: Path,
     cluster: ClusterChoice,
     listen: tuple[str, int],
     data_dir: Path,
     webhook_secret_file: Path | None,
+    election: ElectionChoice | None,
     log_level: str,
     log_format: str,
 ) -> int:
@@ -52,7 +55,11 @@ def command(
     Serves a status page, a JSON API below /api/v1, /metrics, /healthz and /readyz. A Sync that fails is retried for
     ever and disturbs no other. A signal lets the work in hand reach a safe point, for at most 30 seconds; a second one
     ends the process at once.
+
+    With --leader-elect several replicas may run: the one that holds the Lease works, the others stand by.
     """
+    if election is not None and cluster.sandbox:
+        raise click.UsageError("--leader-elect is for replicas that share a cluster, and --sandbox makes one for each")
     configure_logging(log_level, log_format)
     syncs = load_syncs(config)
     webhook_secret = SecretFile(webhook_secret_file) if webhook_secret_file else None
@@ -60,7 +67,15 @@ def command(
         webhook_secret.read()  # now, rather than at the first call
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        serving(syncs, cluster, listen=listen, data_dir=data_dir, stop=stop, webhook_secret=webhook_secret) as service,
+        serving(
+            syncs,
+            cluster,
+            listen=listen,
+            data_dir=data_dir,
+            stop=stop,
+            webhook_secret=webhook_secret,
+            election=election,
+        ) as service,
     ):
         log.info("serving", address=service.url)
         stop.wait()

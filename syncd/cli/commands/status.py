@@ -33,6 +33,12 @@ class DaemonUnreachableError(SyncdError):
     reason = "DaemonUnreachable"
 
 
+class StandbyError(SyncdError):
+    """The replica that was asked does not lead, so it knows nothing of any Sync."""
+
+    reason = "Standby"
+
+
 @click.command("status")
 @click.argument("names", nargs=-1, metavar="[NAMESPACE/NAME]...")
 @click.option(
@@ -50,7 +56,10 @@ def command(names: tuple[str, ...], address: str, output: str) -> None:
     if names:
         items = [_get(f"{root}/api/v1/syncs/{_full(name)}") for name in names]
     else:
-        items = _get(f"{root}/api/v1/syncs")["items"]
+        document = _get(f"{root}/api/v1/syncs")
+        items = document["items"]
+        if document.get("standby"):
+            raise StandbyError(f"the replica at {root} stands by: {document['standby']}; ask the one that leads")
     if output == "json":
         print_json({"items": items})
         return

@@ -125,3 +125,19 @@ def test_version_does_without_the_programs(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("PATH", "/nonexistent")
     assert run(["version"]) == Exit.OK
     assert "git        not found\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--lease-name", "other"], "--lease-name means nothing without --leader-elect"),
+        (["--leader-elect", "--lease-duration", "5s"], "must be longer"),
+        (["--leader-elect", "--lease-duration", "soon"], "not a duration"),
+        (["--leader-elect", "--sandbox"], "--sandbox makes one for each"),
+    ],
+)
+def test_an_election_that_makes_no_sense_is_refused(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "--config", "nowhere", *options]) == Exit.USAGE
+    assert complaint in " ".join(capsys.readouterr().err.split())

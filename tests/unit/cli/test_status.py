@@ -101,3 +101,11 @@ def test_something_else_at_the_address_is_no_traceback(capsys: pytest.CaptureFix
         assert run(["status", "--address", f"127.0.0.1:{server.server_port}"]) == Exit.FAILURE
         thread.join()
     assert "is no syncd" in capsys.readouterr().err
+
+
+def test_a_replica_that_stands_by_knows_nothing_and_says_who_does(
+    board: StatusBoard, address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board, "standby", lambda: "other leads")
+    assert run(["status", "--address", address]) == Exit.FAILURE
+    assert "stands by: other leads; ask the one that leads" in capsys.readouterr().err

@@ -237,10 +237,29 @@ def test_requests_are_counted_by_verb_resource_and_code(telemetry: Telemetry) ->
 
 
 def test_the_live_cache_is_read_when_somebody_scrapes(telemetry: Telemetry) -> None:
-    telemetry.watch_live(FakeCache())  # type: ignore[arg-type]  # all that is used of a LiveCache
+    telemetry.watch_live(lambda: [FakeCache()])  # type: ignore[list-item]  # all that is used of a LiveCache
     assert values(telemetry, "syncd_live_objects") == {("Deployment.apps",): 12}
     assert values(telemetry, "syncd_live_in_doubt") == {("Deployment.apps",): 1}
     assert values(telemetry, "syncd_live_watches_total") == {("Deployment.apps",): 5}
+
+
+def test_a_kind_that_several_identities_watch_is_one_series(telemetry: Telemetry) -> None:
+    telemetry.watch_live(lambda: [FakeCache(), FakeCache()])  # type: ignore[list-item]  # all that is used of it
+    assert values(telemetry, "syncd_live_objects") == {("Deployment.apps",): 24}
+    assert values(telemetry, "syncd_live_in_doubt") == {("Deployment.apps",): 1}
+    telemetry.watch_live(tuple)
+    assert values(telemetry, "syncd_live_objects") == {}
+
+
+def test_a_daemon_leads_unless_an_election_says_otherwise(telemetry: Telemetry) -> None:
+    assert values(telemetry, "syncd_leader") == {(): 1}
+    leads = False
+    telemetry.watch_leadership(lambda: leads)
+    assert values(telemetry, "syncd_leader") == {(): 0}
+    leads = True
+    telemetry.observe_leadership("acquired")
+    assert values(telemetry, "syncd_leader") == {(): 1}
+    assert values(telemetry, "syncd_leader_changes_total") == {("acquired",): 1, ("lost",): 0, ("released",): 0}
 
 
 def test_all_series_of_a_sync_go_with_it(telemetry: Telemetry) -> None:
@@ -274,7 +293,7 @@ def test_two_daemons_in_one_process_do_not_share_metrics(telemetry: Telemetry) -
 
 def exported(telemetry: Telemetry) -> dict[str, tuple[str, str]]:
     """Type and labels by name, as far as every metric has had something to tell."""
-    telemetry.watch_live(FakeCache())  # type: ignore[arg-type]  # all that is used of a LiveCache
+    telemetry.watch_live(lambda: [FakeCache()])  # type: ignore[list-item]  # all that is used of a LiveCache
     for status in sample.believable().statuses():
         tell(telemetry, status)
         for record in status.drift:

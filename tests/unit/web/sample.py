@@ -28,6 +28,7 @@ class FakeBoard:
     syncs: tuple[SyncStatus, ...] = ()
     not_ready: str = ""
     not_alive: str = ""
+    stands_by: str = ""
 
     def statuses(self) -> tuple[SyncStatus, ...]:
         return tuple(sorted(self.syncs, key=lambda status: status.id))
@@ -40,6 +41,9 @@ class FakeBoard:
 
     def alive(self) -> str:
         return self.not_alive
+
+    def standby(self) -> str:
+        return self.stands_by
 
 
 def ago(**parts: float) -> datetime:

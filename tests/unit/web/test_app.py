@@ -263,3 +263,12 @@ def test_json_is_never_taken_for_a_page(client: TestClient, board: sample.FakeBo
     response = client.get("/api/v1/syncs/syncd/victim")
     assert response.headers["content-type"] == "application/json"
     assert response.json()["error"] == sample.ATTACK
+
+
+def test_a_replica_that_stands_by_says_so(client: TestClient, board: sample.FakeBoard) -> None:
+    board.syncs = ()
+    board.stands_by = "other leads"
+    assert "This replica stands by: other leads." in client.get("/").text
+    assert client.get("/api/v1/syncs").json() == {"standby": "other leads", "items": []}
+    assert client.get("/api/v1/syncs/syncd/shop-dev").status_code == 503
+    assert client.get("/syncs/syncd/shop-dev").status_code == 503

@@ -277,6 +277,15 @@ def test_without_a_secret_nobody_may_call(client: TestClient, secret_file: Path,
     assert call(client, "generic", GENERIC).status_code == 503
 
 
+def test_a_replica_that_stands_by_sends_callers_away(secret_file: Path) -> None:
+    board = FakeBoard(stands_by="other leads")
+    hooks = Hooks(board, lambda _: None, SecretFile(secret_file))
+    with TestClient(create_app(board, CollectorRegistry(), hooks=hooks)) as client:
+        response = call(client, "generic", GENERIC)
+    assert (response.status_code, response.json()) == (503, {"error": "This replica stands by: other leads."})
+    assert response.headers["retry-after"]
+
+
 def test_without_the_option_there_are_no_webhooks() -> None:
     with TestClient(create_app(FakeBoard(), CollectorRegistry())) as client:
         response = client.post("/hooks/github", content=b"{}")
