@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from syncd.source.processes import Completed
+
 OUTPUT_LIMIT: Final = 512 << 20
 """How many bytes of output a Git command may write unless its caller says otherwise."""
 
@@ -111,7 +113,7 @@ class GitRunner:
         environment: Mapping[str, str] | None = None,
         output_limit: int = OUTPUT_LIMIT,
         limits: Mapping[int, int] | None = None,
-    ) -> bytes:
+    ) -> Completed:
         """Run ``git`` with these arguments in a bare repository and return what it wrote.
 
         Args:
@@ -140,7 +142,7 @@ class GitRunner:
         )
         if completed.status != 0:
             raise GitCommandFailedError(arguments, completed.status, completed.stderr.decode(errors="replace"))
-        return completed.stdout
+        return completed
 
     @contextmanager
     def conversation(self, operation: str) -> Iterator[None]:

@@ -18,9 +18,15 @@ class GitNotInstalledError(SourceError):
 
 
 class RepositoryNotFoundError(SourceError):
-    """The server has no such repository: it is gone, was renamed, or never existed."""
+    """The server has no such repository: it is gone, or never existed."""
 
     reason = "RepositoryNotFound"
+
+
+class RepositoryMovedError(SourceError):
+    """The server says that the repository is at another place."""
+
+    reason = "RepositoryMoved"
 
 
 class RepositoryEmptyError(SourceError):

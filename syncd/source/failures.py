@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from syncd.source import errors
+from syncd.source.urls import Place, display
 
 if TYPE_CHECKING:
     from syncd.source.command import GitCommandFailedError
@@ -24,7 +25,10 @@ _MEANINGS: Final = tuple(
             "the server's ssh host key is not known, or not the known one",
         ),
         (
-            r"ssl certificate|certificate verif|self.signed certificate|unable to get local issuer|server certificate",
+            (
+                r"ssl certificate|certificate verif|self.signed certificate|unable to get local issuer|"
+                r"server certificate|certificate subject name"
+            ),
             errors.UntrustedServerError,
             "the server's certificate is not trusted",
         ),
@@ -57,6 +61,11 @@ _MEANINGS: Final = tuple(
             errors.RepositoryNotFoundError,
             "there is no such repository",
         ),
+        (
+            r"returned error: 30[12378]",
+            errors.RepositoryMovedError,
+            "the server redirects to another place; give the URL that it has now (some servers want .git at its end)",
+        ),
         (r"transport '.*' not allowed", errors.UntrustedServerError, "the server redirects to another protocol"),
         (
             (
@@ -77,6 +86,7 @@ _REFUSAL: Final = re.compile(
     r"unadvertised object|couldn't find remote ref|no such remote ref|does not support shallow|dumb http transport",
     re.IGNORECASE,
 )
+_REDIRECT: Final = re.compile(r"^warning: redirecting to (\S+)$", re.MULTILINE)
 _GONE: Final = re.compile(r"not our ref", re.IGNORECASE)
 
 
@@ -90,6 +100,33 @@ def says_gone(failure: GitCommandFailedError) -> bool:
     return _GONE.search(failure.stderr) is not None
 
 
+def _line_around(text: str, place: int) -> str:
+    """The line that tells: what Git itself adds to an error of ssh or a server says less."""
+    return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0].strip()[:400]
+
+
+def check_redirect(url: str, stderr: str) -> None:
+    """Refuse what came from another repository than the one that was asked for.
+
+    Git follows a server's redirect and says so. A repository that was renamed is reachable that way, until somebody
+    else takes the old name. From http to https, and to the same name with ``.git``, is no move.
+
+    Args:
+        url: The repository as the Sync names it.
+        stderr: What Git said.
+
+    Raises:
+        RepositoryMovedError: The server redirects.
+    """
+    redirect = _REDIRECT.search(stderr)
+    if redirect and Place.of(redirect.group(1)) != Place.of(url):
+        where = display(redirect.group(1)).removesuffix("/")
+        raise errors.RepositoryMovedError(
+            f"{display(url)}: the repository was renamed or moved, the server redirects to {where}; "
+            "if that is right, change spec.source.git.url"
+        )
+
+
 def explain(url: str, failure: GitCommandFailedError) -> errors.SourceError:
     """The error for people of a failed command that talked to the server.
 
@@ -100,6 +137,7 @@ def explain(url: str, failure: GitCommandFailedError) -> errors.SourceError:
     if _TOO_LARGE.search(failure.stderr):
         return errors.RepositoryTooLargeError(f"{url}: the repository is larger than a mirror may be")
     for pattern, kind, message in _MEANINGS:
-        if pattern.search(failure.stderr):
-            return kind(f"{url}: {message} ({failure.summary})")
+        found = pattern.search(failure.stderr)
+        if found:
+            return kind(f"{url}: {message} ({_line_around(failure.stderr, found.start())})")
     return errors.SourceError(f"{url}: git {failure.arguments[0]} failed: {failure.summary}")

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _OURS: Final = "refs/syncd/"
 _FETCH: Final = (
-    "fetch", "--quiet", "--force", "--no-tags", "--no-auto-gc", "--no-recurse-submodules", "--no-write-fetch-head",
-    "--no-show-forced-updates", "--update-shallow",
+    "fetch", "--no-progress", "--force", "--no-tags", "--no-auto-gc", "--no-recurse-submodules",
+    "--no-write-fetch-head", "--no-show-forced-updates", "--update-shallow",
 )  # fmt: skip
 _KINDS: Final = ("heads", "tags")
 MIRROR_LIMIT: Final = 2 << 30
@@ -220,7 +220,7 @@ class Mirror:
         """Run a command that talks to the server."""
         try:
             with self._credentials() as variables, self._runner.conversation(arguments[0]):
-                return self._runner.run(
+                done = self._runner.run(
                     *arguments,
                     directory=self._directory,
                     deadline=deadline,
@@ -228,10 +228,15 @@ class Mirror:
                     output_limit=_REFS_LIMIT,
                     limits={resource.RLIMIT_FSIZE: MIRROR_LIMIT},
                 )
+            failures.check_redirect(self._location, done.stderr.decode(errors="replace"))
         except ProcessTimeoutError:
             raise self._timeout(f"in git {arguments[0]}") from None
         except ProcessOutputError:
             raise RepositoryTooLargeError(f"{self.url}: it has more refs than syncd reads") from None
+        except GitCommandFailedError as failure:
+            failures.check_redirect(self._location, failure.stderr)
+            raise
+        return done.stdout
 
     @contextlib.contextmanager
     def _credentials(self) -> Iterator[dict[str, str]]:
@@ -259,7 +264,7 @@ class Mirror:
         try:
             return self._runner.run(
                 *arguments, directory=self._directory, deadline=deadline, stdin=stdin, output_limit=output_limit
-            )
+            ).stdout
         except ProcessTimeoutError:
             raise self._timeout(f"in git {arguments[0]}") from None
         except GitCommandFailedError as failure:

@@ -17,7 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from syncd.model import SyncdError
-from syncd.web.pushes import FORGES, Place
+from syncd.source.urls import Place
+from syncd.web.pushes import FORGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

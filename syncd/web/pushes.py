@@ -7,45 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
+
+from syncd.source.urls import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 _DIGESTS: Final = {"sha256": hashlib.sha256, "sha512": hashlib.sha512}
-_SCP_LIKE: Final = re.compile(r"^[^@/]+@([^:/]+):(.*)$")
-
-
-class Place(NamedTuple):
-    """Where a repository is, however its URL is written: https, ssh and ``user@host:path`` of one repository agree."""
-
-    host: str
-    """In lower case, without user and port; "" for any host."""
-    path: str
-    """In lower case, without slashes around it and without ``.git``."""
-
-    @classmethod
-    def of(cls, url: str) -> Place:
-        """Take a repository's URL apart; whatever the text is, it is some place."""
-        scp_like = _SCP_LIKE.match(url)
-        if scp_like:
-            host, path = scp_like.groups()
-        else:
-            try:
-                parts = urlsplit(url)
-                host, path = parts.hostname or "", parts.path
-            except ValueError:
-                host, path = "", url
-        return cls(host.lower(), path.strip("/").lower().removesuffix(".git"))
-
-    def is_meant_by(self, named: Place) -> bool:
-        """Whether a server that names a place means this one; where it names no host, the end of the path decides."""
-        if named.host:
-            return self == named
-        return bool(named.path) and f"/{self.path}".endswith(f"/{named.path}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import shutil
 import subprocess
 import urllib.request
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.support.clusters import Sandbox
 from tests.support.daemon import DaemonProcess, eventually, sync_document
+from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd
+from tests.support.repository import Repository
 from tests.unit.source.gitrepo import GitRepo
 from tests.unit.source.gitserver import serving
 
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.clusters import ClusterUnderTest
-    from tests.support.repository import Repository
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\ndata: {colour: %s}\n"
 
@@ -83,6 +86,65 @@ def test_what_nobody_has_signed_is_not_applied_and_the_last_good_revision_is_kep
             assert colour() == "green"
     finally:
         sandbox.server.stop()
+
+
+def test_whatever_happens_to_a_repository_is_told_apart_and_the_cluster_is_left_alone(tmp_path: Path) -> None:
+    """Five Syncs, each of whose repositories on real servers something else happens to, and all is well again after."""
+    root = tmp_path / "repositories"
+    root.mkdir()
+    names = ("gone", "moved", "emptied", "denied", "impostor")
+    sandbox = Sandbox(tmp_path)
+    try:
+        with nginx(root) as web, sshd() as ssh:
+            secret = {"ca.crt": web.authority.text("ca.crt"), "username": USER, "password": PASSWORD}
+            secret |= {"identity": ssh.identity, "known_hosts": ssh.known_hosts}
+            documents, commits = [], {}
+            for name in names:
+                repository = Repository(root / f"{name}.git")
+                commits[name] = repository.commit({"a.yaml": MAP.replace("settings", name) % "blue"})
+                place = {"moved": "old", "denied": "private"}.get(name, "open")
+                url = f"{ssh.url}{repository.path}" if name == "impostor" else f"{web.url}/{place}/{name}.git"
+                document = sync_document(name, url)
+                document["spec"]["source"]["git"]["secretFile"] = write_keys(tmp_path / f"keys-{name}", secret)
+                documents.append(document)
+            with DaemonProcess(tmp_path, sandbox.kubeconfig, *documents) as daemon:
+                for name in names:
+                    daemon.wait_synced(name, commits[name])
+                (root / "gone.git").rename(root / "away.git")
+                web.moved.touch()
+                (root / "emptied.git").rename(root / "full.git")
+                Repository(root / "emptied.git")
+                web.passwords.write_text(passwords("another"))
+                write_keys(tmp_path / "keys-impostor", {**secret, "known_hosts": ssh.wrong_hosts})
+                expected = {
+                    "gone": "RepositoryNotFound", "moved": "RepositoryMoved", "emptied": "RepositoryEmpty",
+                    "denied": "AuthenticationRefused", "impostor": "UntrustedServer",
+                }  # fmt: skip
+                for name, reason in expected.items():
+                    daemon.wait_for(name, f"fails with {reason}", partial(has_reason, reason))
+                assert sandbox.kubectl.names("configmap", "default") >= set(names)
+                assert PASSWORD not in daemon.log.read_text()
+                (root / "away.git").rename(root / "gone.git")
+                web.moved.unlink()
+                shutil.rmtree(root / "emptied.git")
+                (root / "full.git").rename(root / "emptied.git")
+                web.passwords.write_text(passwords(PASSWORD))
+                write_keys(tmp_path / "keys-impostor", secret)
+                for name in names:
+                    daemon.wait_synced(name, commits[name])
+    finally:
+        sandbox.server.stop()
+
+
+def has_reason(reason: str, status: dict[str, Any]) -> bool:
+    return bool(status["reason"] == reason)
+
+
+def write_keys(folder: Path, keys: dict[str, str]) -> str:
+    folder.mkdir(exist_ok=True)
+    for name, text in keys.items():
+        (folder / name).write_text(text)
+    return str(folder)
 
 
 def test_a_private_repository_is_followed_with_a_secret_of_the_cluster_and_at_once_when_its_server_calls(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.source.command import GitRunner
+    from syncd.source.processes import Completed
     from tests.unit.source.gitrepo import GitRepo
 
 Log = list[str]
@@ -37,9 +38,9 @@ Log = list[str]
 def commands(monkeypatch: pytest.MonkeyPatch) -> Log:
     """The names of the Git commands that run, in order."""
     log: Log = []
-    run: Callable[..., bytes] = _runner().run
+    run: Callable[..., Completed] = _runner().run
 
-    def logged(self: GitRunner, *arguments: str, **options: object) -> bytes:
+    def logged(self: GitRunner, *arguments: str, **options: object) -> Completed:
         log.append(arguments[0])
         return run(self, *arguments, **options)
 

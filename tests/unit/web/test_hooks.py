@@ -13,9 +13,9 @@ from prometheus_client import CollectorRegistry
 from starlette.testclient import TestClient
 
 from syncd.daemon.status import SyncStatus
+from syncd.source.urls import Place
 from syncd.web import create_app
 from syncd.web.hooks import BODY_LIMIT, Hooks, SecretFile, WebhookSecretError
-from syncd.web.pushes import Place
 from tests.unit.web.sample import FakeBoard, make_sync
 
 if TYPE_CHECKING:
