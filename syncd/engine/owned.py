@@ -74,7 +74,7 @@ def claim_from_former(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: 
         ApiError: It could not be written.
     """
     marks = owner.mark({"metadata": {}})["metadata"]
-    _change(
+    change(
         cluster,
         key,
         lambda live: _patch(live, marks) if owner.owns(live) and not _judged(owner, live, Ownership.OURS) else None,
