@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from syncd.engine.inventory import InventoryStore
+from syncd.engine.memory import Memory
 from syncd.inventory import names
 from syncd.model import ActionType, ObjectKey
 from tests.support.instance import Git, Instance, config_map, namespace, sync
@@ -54,6 +55,25 @@ def test_a_missing_page_holds_every_prune_and_no_apply(
         assert not result.plan.of(ActionType.PRUNE)
         assert life.reconcile(wanted).plan.prune_held, "writing the list again made it look sound"
         assert {"c0", "c1", "c2", "c3", "c4", "new"} <= cluster.kubectl.names("configmap", "shop")
+
+
+def test_a_list_that_did_not_change_is_not_read_again_and_one_that_did_is(
+    cluster: ClusterUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncd.inventory.applyconfig.LIST_LIMIT", 10)
+    monkeypatch.setattr("syncd.inventory.pages.PAGE_TARGET", 60)
+    keys = frozenset(ObjectKey("shop", "", "ConfigMap", f"c{number}") for number in range(5))
+    with Instance(cluster.kubeconfig, Git()) as life:
+        memory, deadline = Memory(), life.deadline()
+        writer = InventoryStore(life.cluster, sync(), memory)
+        writer.write(writer.create(deadline), keys, keys, deadline)
+        first = InventoryStore(life.cluster, sync(), memory).read(deadline)
+        assert InventoryStore(life.cluster, sync(), memory).read(deadline) is first
+        page = min(cluster.kubectl.names("configmap", "syncd", names.PAGE_LABEL))
+        cluster.kubectl("patch", "configmap", page, "-n", "syncd", "-p", '{"data":{"objects":""}}')
+        assert "changed" in InventoryStore(life.cluster, sync(), memory).read(deadline).damage
+        cluster.kubectl("delete", "configmap", page, "-n", "syncd")
+        assert "missing" in InventoryStore(life.cluster, sync(), memory).read(deadline).damage
 
 
 INGRESS = {

@@ -39,6 +39,8 @@ MOVES = {
     "goes": ([*BEFORE, LIST], AFTER),
 }
 """What happens to the apply-config object in Git, while other objects come and go as well."""
+LIMITS = {"no pages": 0, "pages": 10, "pages come": 70, "pages come and go": 90}
+"""How long a list may be without pages: before, while both are listed, and after, it takes 62, 101 and 81 bytes."""
 SYNC = sync(prune={"budget": {"percent": 100}})
 MADE_BY_CONTROLLERS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 _SLOW = 1.0
@@ -142,12 +144,12 @@ def test_a_first_reconcile_that_is_killed_ends_as_if_it_had_not_been(
 
 
 @ANSWERED
-@pytest.mark.parametrize("paged", [False, True], ids=["", "paged"])
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 def test_a_reconcile_that_is_killed_ends_as_if_it_had_not_been(
-    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, *, answered: bool, paged: bool
+    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, limit: int, *, answered: bool
 ) -> None:
-    if paged:
-        monkeypatch.setattr("syncd.inventory.applyconfig.LIST_LIMIT", 10)
+    if limit:
+        monkeypatch.setattr("syncd.inventory.applyconfig.LIST_LIMIT", limit)
         monkeypatch.setattr("syncd.inventory.pages.PAGE_TARGET", 50)
     for number, (site, expected) in enumerate(lives(open_site, BEFORE), 1):
         killed = kill(site, number, answered=answered)
