@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from syncd.engine.apply import Applier
 from syncd.engine.executor import execute
 from syncd.engine.observe import probe
-from syncd.engine.owned import claim_from_former
+from syncd.engine.owned import claim
 from syncd.inventory import ApplyConfig
 from syncd.model import ActionType, Outcome, OutcomeStatus
 from syncd.plan.guards.contents import CRD, NAMESPACE, defined_kind
@@ -82,7 +82,7 @@ def finish(work: Work, owner: Owner, outcomes: Iterable[Outcome]) -> bool:
         return False
     for outcome in outcomes:
         if outcome.action.type is ActionType.KEEP and not outcome.action.release:
-            claim_from_former(work.cluster, outcome.action.key, owner, work.deadline)
+            claim(work.cluster, outcome.action.key, owner, work.deadline, known=True)
     return True
 
 

@@ -52,34 +52,26 @@ def find_owned(cluster: Cluster, owner: Owner, deadline: Deadline) -> dict[Objec
     return found
 
 
-def claim(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) -> None:
-    """Write the owner's marks onto an object that bears those of its former apply-config object.
+def claim(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline, *, known: bool = False) -> None:
+    """Write the owner's marks onto an object that bears those of a former apply-config object of the same Sync.
+
+    Args:
+        cluster: Where it is.
+        key: The object.
+        owner: Whose marks it gets.
+        deadline: When to give up.
+        known: Only if it is one that the owner is known to have taken the list over from.
 
     Raises:
         ApiError: It could not be written.
     """
     marks = owner.mark({"metadata": {}})["metadata"]
-    change(
-        cluster,
-        key,
-        lambda live: _patch(live, marks) if _judged(owner, live, Ownership.FORMERLY_OURS) else None,
-        deadline,
-    )
 
+    def patch_for(live: JSONObject) -> JSONObject | None:
+        former = _judged(owner, live, Ownership.FORMERLY_OURS) and (owner.owns(live) or not known)
+        return _patch(live, marks) if former else None
 
-def claim_from_former(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) -> None:
-    """Write the owner's marks onto an object that bears those of one whose list it has taken over.
-
-    Raises:
-        ApiError: It could not be written.
-    """
-    marks = owner.mark({"metadata": {}})["metadata"]
-    change(
-        cluster,
-        key,
-        lambda live: _patch(live, marks) if owner.owns(live) and not _judged(owner, live, Ownership.OURS) else None,
-        deadline,
-    )
+    change(cluster, key, patch_for, deadline)
 
 
 def release(cluster: Cluster, key: ObjectKey, owner: Owner, deadline: Deadline) -> None:
