@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from syncd.cluster.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from syncd.cluster.errors import AlreadyExistsError, ApiError, ConflictError, InvalidError, NotFoundError
 from syncd.engine.established import await_established
 from syncd.engine.kinds import require
+from syncd.engine.replace import Replacer
 from syncd.model import Action, ActionType, JSONObject, Outcome, OutcomeStatus, SyncdError, WriteMethod
 from syncd.plan.desired import live_digest
 from syncd.plan.guards.contents import CRD
@@ -36,6 +37,7 @@ class Applier:
         self._desired = desired
         self._observed = observed
         self._policy = policy
+        self._replacer = Replacer(work, desired, policy)
 
     def carry_out(self, action: Action) -> Outcome:
         """Do one action; never raises for an expected failure."""
@@ -56,6 +58,8 @@ class Applier:
                 return action if done is None or action.blocking else done
             try:
                 answer = self._send(resource, action, action.write)
+            except InvalidError as error:
+                action, answer = self._replacer.replace(resource, action, error)
             except (AlreadyExistsError, ConflictError, NotFoundError) as error:
                 action = self._again(resource, action, error)
                 continue

@@ -42,6 +42,7 @@ class Memory:
         discovery: The discovery snapshot that it was resolved with; compared by identity.
         desired: The desired set.
         namespaces: Namespaces that were seen to exist.
+        irreplaceable: The digests of manifests whose objects had to be restored when they were to be made anew.
         quiet: The last reconcile, if it found nothing to do.
         spec: What the Sync asked for when they were found to need nothing.
         owner: The uid of the apply-config object that they carried then.
@@ -54,6 +55,7 @@ class Memory:
     desired: DesiredSet | None = None
     namespaces: set[str] = field(default_factory=set)
     quiet: Quiet | None = None
+    irreplaceable: dict[ObjectKey, bytes] = field(default_factory=dict)
     spec: SyncSpec | None = None
     owner: str = ""
     inventory: KnownInventory | None = None

@@ -125,7 +125,7 @@ class Reconciler:
         inventory = home.foresee(work, store, store.read(deadline), desired)
         prepared = self._prepare(work, inventory, desired, self._policy(work, inventory), watch, look_closer=True)
         with watch.stage("plan"):
-            plan = rehearse(work, prepared.plan)
+            plan = rehearse(work, prepared.plan, prepared.policy)
         return Reconciliation(revision, plan, (), watch.durations, inventory.uid, len(inventory.keys))
 
     def reconcile(
@@ -220,6 +220,7 @@ class Reconciler:
             work.restraint,
             spec.merge,
             spec.release,
+            spec.replace,
         )
 
     def _prepare(

@@ -17,6 +17,9 @@ PRUNE: Final = "syncd.dev/prune"
 """``disabled``: the object is not deleted for as long as it says so."""
 RELEASE: Final = "syncd.dev/release"
 """A JSON list of JSON pointers: fields that are given up, as ``syncd release`` writes it."""
+REPLACE: Final = "syncd.dev/replace"
+"""``enabled``: the object may be deleted and made anew when a field that cannot change has changed in Git;
+``disabled``: it may not, whatever the Sync says."""
 
 
 def annotation(document: JSONObject, name: str) -> str:

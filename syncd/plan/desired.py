@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from syncd.spec import Target
 
-_VOLATILE_METADATA = (
+VOLATILE_METADATA = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -100,7 +100,7 @@ def digest(document: JSONObject) -> bytes:
 
 def live_digest(live: JSONObject) -> bytes:
     """A hash of a live object without its status and without what the server writes by itself."""
-    metadata = {key: value for key, value in live["metadata"].items() if key not in _VOLATILE_METADATA}
+    metadata = {key: value for key, value in live["metadata"].items() if key not in VOLATILE_METADATA}
     body = {key: value for key, value in live.items() if key != "status"}
     return digest({**body, "metadata": metadata})
 
@@ -120,7 +120,7 @@ def _scopes(manifests: Sequence[Manifest]) -> Iterable[tuple[tuple[str, str], bo
 def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
     """The manifest with its namespace as the server will have it, and without what only the server writes."""
     namespace = (manifest.key.namespace or default) if namespaced else ""
-    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in _VOLATILE_METADATA}
+    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in VOLATILE_METADATA}
     metadata.pop("namespace", None)
     if "\n" in namespace + manifest.key.name:
         raise InvalidInputError(f"the name {manifest.key.name!r} holds a line break", manifest.origin)

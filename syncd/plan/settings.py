@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from syncd.spec import Adopt, MergePolicy
 
@@ -91,6 +91,7 @@ class Policy:
         adopt: What that exists already may be made the Sync's own.
         commit: What Git is at, for a prune that is approved for one commit only.
         restraint: What the moment forbids.
+        replace: Whether objects are made anew when a field that cannot change has changed in Git.
         schema_for: How the lists of a kind merge, by apiVersion and kind; None when nothing is known of it.
         merge: Which lists merge otherwise.
         release: Which fields are given up.
@@ -105,6 +106,7 @@ class Policy:
     restraint: Restraint = FREE
     merge: MergePolicy = field(default_factory=MergePolicy)
     release: tuple[FieldRule, ...] = ()
+    replace: Literal["Never", "WhenImmutable"] = "Never"
 
     def toleration(self, key: ObjectKey) -> Toleration | None:
         """Why drift of an object is only reported; None if it is to be put right."""

@@ -63,6 +63,10 @@ class SyncSpec(Model):
     release: Annotated[tuple[FieldRule, ...], Field(strict=False)] = ()
     """Fields that are given up: they leave last applied and keep the value they have, and Git's value is no longer
     written. Once Git says them no more, they can leave this list too."""
+    replace: Literal["Never", "WhenImmutable"] = "Never"
+    """Whether an object is deleted and made anew when a field that cannot change has changed in Git. An annotation
+    `syncd.dev/replace: enabled` or `disabled` on an object overrides it; for Namespaces, CustomResourceDefinitions,
+    PersistentVolumes and PersistentVolumeClaims, which hold data or other objects, only that annotation counts."""
     deletion_policy: Literal["Prune", "Orphan"] = "Prune"
     """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
     suspend: bool = False
