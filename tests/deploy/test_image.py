@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests.support.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]
 IMAGE = ROOT / "deploy" / "image"
@@ -75,6 +78,11 @@ def test_the_image_does_not_run_as_root() -> None:
 @pytest.mark.timeout(SECONDS)
 def test_debian_has_the_packages_of_the_image() -> None:
     run(IMAGE / "install-packages.sh", "--simulate")
+
+
+def test_a_folder_renders_alike_in_the_image_and_with_kubectl(tmp_path: Path) -> None:
+    kubectl = json.loads(Kubectl(tmp_path / "none")("version", "--client", "--output=json"))
+    assert f"kustomize/v5 {kubectl['kustomizeVersion']} " in (IMAGE / "tools" / "kustomize" / "go.mod").read_text()
 
 
 @pytest.mark.slow
