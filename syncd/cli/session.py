@@ -13,12 +13,13 @@ import click
 
 import syncd
 from syncd.cluster import Cluster
-from syncd.cluster.secrets import ClusterSecrets
+from syncd.cluster.capabilities import ServerFacts
+from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
 from syncd.daemon.config import load_syncs
 from syncd.engine.deadline import Deadline
 from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
 from syncd.engine.sources import Sources
-from syncd.render import Renderer
+from syncd.render import Capabilities, Renderer, Surroundings
 from syncd.sandbox.server import SandboxServer
 from syncd.source import Repositories
 from syncd.source.secrets import NoCluster
@@ -69,7 +70,19 @@ def open_sources(
     """Make ready to read Git and to render; without a cluster there are no Secrets to read."""
     secrets = ClusterSecrets(cluster.client) if cluster else NoCluster()
     repositories = Repositories(data_dir / "mirrors", stop=stop, observer=observer, secrets=secrets)
-    return Sources(repositories, Renderer(stop=stop))
+    return Sources(repositories, Renderer(stop=stop, surroundings=_surroundings(cluster)))
+
+
+def _surroundings(cluster: Cluster | None) -> Surroundings:
+    """What renders may depend on that is not in Git."""
+    if cluster is None:
+        return Surroundings()
+    facts = ServerFacts(cluster.transport, cluster.discovery)
+    return Surroundings(
+        secrets=ClusterSecrets(cluster.client),
+        config_maps=ClusterConfigMaps(cluster.client),
+        capabilities=lambda: Capabilities(*facts.get()),
+    )
 
 
 @contextmanager

@@ -26,9 +26,13 @@ class ClusterConfigError(SyncdError):
 
 
 class SecretUnavailableError(SyncdError):
-    """A Secret that a Sync names is not there, or may not be read."""
+    """A Secret or ConfigMap that a Sync names is not there, or may not be read."""
 
     reason = "SecretUnavailable"
+
+
+class SecretMissingError(SecretUnavailableError):
+    """It is not there."""
 
 
 class RequestCancelledError(SyncdError):

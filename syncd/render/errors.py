@@ -40,6 +40,18 @@ class RemoteInputError(InvalidInputError):
     reason = "RemoteInput"
 
 
+class UnresolvedVariableError(InvalidInputError):
+    """A variable has no value, or is not written as one."""
+
+    reason = "UnresolvedVariable"
+
+
+class DecryptionFailedError(InvalidInputError):
+    """A file is encrypted, and none of the keys that the Sync gives opens it."""
+
+    reason = "DecryptionFailed"
+
+
 class RenderTimeoutError(SyncdError):
     """An external renderer did not end before its deadline."""
 

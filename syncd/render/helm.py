@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from syncd.model import InvalidInputError, Manifest, Origin
     from syncd.render.job import Job
+    from syncd.render.surroundings import Capabilities
     from syncd.source.tree import Tree
 
 CHART_FILE: Final = "Chart.yaml"
@@ -55,7 +56,7 @@ def build(job: Job, chart: str) -> list[Manifest]:
         inline.write_bytes(orjson.dumps(options.values))
         command = [*job.tool.command, release[:_LONGEST_NAME], str(place.files / chart)]
         command += [f"--values={file}" for file in (*(place.files / path for path in values), inline)]
-        command += [f"--namespace={job.spec.target.namespace or 'default'}", *_flags(options)]
+        command += [f"--namespace={job.spec.target.namespace or 'default'}", *_flags(options, job.capabilities)]
         try:
             output = job.runner.run(command, home=place.home, deadline=job.deadline, environment=_environment(place))
         except ToolFailedError as failure:
@@ -71,13 +72,14 @@ def _options(job: Job) -> HelmRender:
     return job.spec.render.helm or HelmRender()
 
 
-def _flags(options: HelmRender) -> list[str]:
+def _flags(options: HelmRender, capabilities: Capabilities) -> list[str]:
+    kube_version = options.kube_version or capabilities.kube_version
     flags = ["--skip-tests", "--debug"]  # talkative: see _UNKNOWN_HOOK
     if options.include_crds:
         flags.append("--include-crds")
-    if options.kube_version:
-        flags.append(f"--kube-version={options.kube_version}")
-    return flags + [f"--api-versions={version}" for version in options.api_versions]
+    if kube_version:
+        flags.append(f"--kube-version={kube_version}")
+    return flags + [f"--api-versions={version}" for version in options.api_versions or capabilities.api_versions]
 
 
 def _environment(place: Workspace) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from syncd.model import InvalidInputError
     from syncd.render.runner import Runner
+    from syncd.render.surroundings import Capabilities
     from syncd.render.tools import Tool
     from syncd.source.tree import Tree
     from syncd.spec import SyncSpec
@@ -24,6 +25,7 @@ class Job:
         runner: Runs it.
         deadline: On ``time.monotonic()``'s clock.
         errors: Gets what is wrong with single objects.
+        capabilities: What charts may ask about the cluster.
     """
 
     tree: Tree
@@ -32,3 +34,4 @@ class Job:
     runner: Runner
     deadline: float
     errors: list[InvalidInputError]
+    capabilities: Capabilities

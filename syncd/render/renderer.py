@@ -6,13 +6,10 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from syncd.model import InvalidInputError
-from syncd.render import helm, kustomize, plain
-from syncd.render.errors import NoManifestsError, raise_all
-from syncd.render.job import Job
-from syncd.render.layout import layout
-from syncd.render.objects import duplicates
+from syncd.render.build import Build
+from syncd.render.given import Given, gather
 from syncd.render.runner import Runner
+from syncd.render.surroundings import Capabilities, Surroundings
 from syncd.render.tools import Tool, Tools
 from syncd.source.errors import MirrorDamagedError
 
@@ -22,6 +19,8 @@ if TYPE_CHECKING:
     from syncd.spec import SyncSpec
 
 _KEPT: Final = 10_000
+_DECIDING: Final = {"render", "decryption", "overrides", "substitute"}
+"""The parts of a Sync that say how its files are rendered."""
 
 
 class _Question(NamedTuple):
@@ -29,15 +28,20 @@ class _Question(NamedTuple):
 
     url: str
     path: str
-    render: str
+    how: str
+    target: str
     namespace: str
 
 
 class _Answer(NamedTuple):
     inputs: str
-    """The identity of everything that the manifests were made from."""
+    """The identity of everything in Git that the manifests were made from."""
+    given: str
+    """The identity of what they were made from besides."""
     tools: tuple[Tool, ...]
     """The programs that made them."""
+    capabilities: Capabilities | None
+    """What charts among them were told of the cluster; None if there was none."""
     manifests: tuple[Manifest, ...]
 
 
@@ -49,11 +53,19 @@ class Renderer:
     Args:
         stop: Set on shutdown: external programs in hand are ended at once.
         tools: Where these programs are.
+        surroundings: What renders may depend on that is not in Git.
     """
 
-    def __init__(self, *, stop: threading.Event | None = None, tools: Tools | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        stop: threading.Event | None = None,
+        tools: Tools | None = None,
+        surroundings: Surroundings = Surroundings(),  # noqa: B008 - it is immutable
+    ) -> None:
         self._tools = tools or Tools()
         self._runner = Runner(stop)
+        self._surroundings = surroundings
         self._lock = threading.Lock()
         self._answers: OrderedDict[_Question, _Answer] = OrderedDict()
 
@@ -61,6 +73,9 @@ class Renderer:
         self, repositories: Repositories, spec: SyncSpec, revision: Revision, *, deadline: float, namespace: str = ""
     ) -> tuple[Manifest, ...]:
         """The manifests of a Sync in a revision: the very same tuple for as long as no input has changed.
+
+        Inputs are the files, the Secrets and ConfigMaps that the Sync names, the programs, and for charts what the
+        cluster is like.
 
         Args:
             repositories: Has the files.
@@ -74,16 +89,19 @@ class Renderer:
             SourceError: The files cannot be read.
             RenderTimeoutError: The deadline passed.
             ToolMissingError: There is no program for what the files need.
+            SyncdError: A Secret or ConfigMap cannot be read, or the cluster does not say what it is like.
         """
-        question = _Question(spec.source.git.url, spec.path, spec.render.model_dump_json(), spec.target.namespace)
+        how = spec.model_dump_json(include=_DECIDING)
+        question = _Question(spec.source.git.url, spec.path, how, spec.target.namespace, namespace)
+        given = gather(spec, self._surroundings, namespace)
         with self._lock:
             known = self._answers.get(question)
-        if known is not None and known.inputs == revision.tree and self._are_current(known.tools):
+        if known is not None and known.inputs == revision.tree and self._is_current(known, given):
             return known.manifests
         try:
-            answer = self._ask(repositories, spec, revision, deadline, namespace)
+            answer = self._ask(repositories, spec, revision, given, deadline, namespace=namespace)
         except MirrorDamagedError:  # it has been thrown away; a second look fetches it anew
-            answer = self._ask(repositories, spec, revision, deadline, namespace)
+            answer = self._ask(repositories, spec, revision, given, deadline, namespace=namespace)
         with self._lock:
             self._answers[question] = answer
             self._answers.move_to_end(question)
@@ -91,39 +109,25 @@ class Renderer:
                 self._answers.popitem(last=False)
         return answer.manifests
 
-    def _are_current(self, tools: tuple[Tool, ...]) -> bool:
-        return all(self._tools.find(tool.name) == tool for tool in tools)
+    def _is_current(self, known: _Answer, given: Given) -> bool:
+        return (
+            known.given == given.identity
+            and all(self._tools.find(tool.name) == tool for tool in known.tools)
+            and (known.capabilities is None or known.capabilities == self._surroundings.capabilities())
+        )
 
     def _ask(
-        self, repositories: Repositories, spec: SyncSpec, revision: Revision, deadline: float, namespace: str
+        self,
+        repositories: Repositories,
+        spec: SyncSpec,
+        revision: Revision,
+        given: Given,
+        deadline: float,
+        *,
+        namespace: str,
     ) -> _Answer:
         tree = repositories.tree(spec.source.git, revision, spec.path, deadline=deadline, namespace=namespace)
-        errors: list[InvalidInputError] = []
-        found = layout(tree, spec.render)
-        manifests = plain.read(tree, found.files, errors)
-        tools = []
-        for name, build, folders in (
-            ("kustomize", kustomize.build, found.kustomizations),
-            ("helm", helm.build, found.charts),
-        ):
-            if folders:
-                tools.append(self._tool(name))
-            for folder in folders:
-                try:
-                    manifests += build(Job(tree, spec, tools[-1], self._runner, deadline, errors), folder)
-                except InvalidInputError as error:
-                    errors.append(error)
-        if errors:
-            raise_all(errors)
-        if not manifests:
-            raise NoManifestsError(
-                "there is no Kubernetes object in this folder; an empty render is never applied",
-                tree.origin(tree.folder),
-            )
-        duplicates(manifests)
-        return _Answer(tree.identity, tuple(tools), tuple(manifests))
-
-    def _tool(self, name: str) -> Tool:
-        tool = self._tools.find(name)
-        self._tools.version(tool)  # refuses one that is too old
-        return tool
+        build = Build(tree, spec, given, self._tools, self._runner, deadline, self._surroundings.capabilities)
+        manifests = build.manifests()
+        tools = tuple(build.used.values())
+        return _Answer(tree.identity, given.identity, tools, build.capabilities, manifests)

@@ -27,7 +27,7 @@ class Tool(NamedTuple):
     """A program that renders."""
 
     name: str
-    """The renderer: ``kustomize``, whichever program holds it, or ``helm``."""
+    """What it does: ``kustomize``, whichever program holds it, ``helm`` or ``sops``."""
     program: str
     """Its whole path."""
     arguments: tuple[str, ...]
@@ -50,10 +50,12 @@ _PROGRAMS: Final[dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]] 
         "kubectl": (("kustomize",), ("version", "--client", "--output=json")),
     },
     "helm": {"helm": (("template",), ("version", "--short"))},
+    "sops": {"sops": (("--decrypt",), ("--version", "--disable-version-check"))},
 }
 _OLDEST: Final = {
     "kustomize": (4, 5, 0),  # the first with all fields that people use today, and origin annotations
     "helm": (3, 8, 0),
+    "sops": (3, 8, 0),  # the first that needs no gpg program for OpenPGP
 }
 
 
@@ -61,8 +63,8 @@ class Tools:
     """Finds the programs: a configured one, one beside the running Python, one on PATH.
 
     Args:
-        configured: Paths of programs to use, whatever else there is, by the renderer's name: ``kustomize`` (which may
-            be a kubectl) and ``helm``.
+        configured: Paths of programs to use, whatever else there is, by what they do: ``kustomize`` (which may be a
+            kubectl), ``helm`` and ``sops``.
     """
 
     def __init__(self, configured: Mapping[str, Path] | None = None) -> None:

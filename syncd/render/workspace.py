@@ -44,6 +44,17 @@ class Workspace:
 
 
 @contextmanager
+def private_folders() -> Iterator[Workspace]:
+    """Two empty folders that nobody else may enter, for as long as the block runs."""
+    with tempfile.TemporaryDirectory(prefix="syncd-render-") as name:  # made with mode 0700
+        place = Path(name).resolve()  # as programs name files in their messages
+        made = Workspace(place / "repository", place / "home")
+        made.files.mkdir()
+        made.home.mkdir()
+        yield made
+
+
+@contextmanager
 def workspace(tree: Tree, folders: Iterable[str], paths: Iterable[str] = ()) -> Iterator[Workspace]:
     """Write folders of the repository, and more files and links, for as long as the block runs.
 
@@ -51,11 +62,7 @@ def workspace(tree: Tree, folders: Iterable[str], paths: Iterable[str] = ()) -> 
         UnsupportedContentError: A link leads out of the repository.
         LimitExceededError: It is more than a Sync may read.
     """
-    with tempfile.TemporaryDirectory(prefix="syncd-render-") as name:
-        place = Path(name).resolve()  # as programs name files in their messages
-        made = Workspace(place / "repository", place / "home")
-        made.files.mkdir()
-        made.home.mkdir()
+    with private_folders() as made:
         tree.materialise(made.files, _with_targets(tree, folders, paths))
         yield made
 

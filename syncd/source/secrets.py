@@ -22,10 +22,10 @@ _SIZE_LIMIT: Final = 1 << 20
 
 
 class SecretReader(Protocol):
-    """Reads Secrets of the cluster; may be used by several threads."""
+    """Reads Secrets (or ConfigMaps) of the cluster; may be used by several threads."""
 
     def read(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        """The decoded data of a Secret, by key.
+        """The decoded data of one of them, by key.
 
         Raises:
             SyncdError: It is not there, may not be read, or the cluster does not answer.
@@ -35,11 +35,15 @@ class SecretReader(Protocol):
 class NoCluster:
     """The reader of a command that works without a cluster."""
 
+    def __init__(self, kind: str = "Secret") -> None:
+        self._kind = kind
+
     def read(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """Refuse."""
+        instead = ", or secretFile in place of secretRef" if self._kind == "Secret" else ""
         raise SecretNeedsClusterError(
-            f"the Secret {namespace}/{name} is in a cluster, and this command works without one; "
-            "use a command that reaches it, such as syncd plan, or secretFile in place of secretRef"
+            f"the {self._kind} {namespace}/{name} is in a cluster, and this command works without one; "
+            f"use a command that reaches it, such as syncd plan{instead}"
         )
 
 

@@ -13,7 +13,7 @@ from syncd.source.objects import Entry, EntryType
 from syncd.source.snapshot import LeavesRepositoryError, Snapshot, is_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from syncd.source.inputs import Inputs
@@ -44,8 +44,15 @@ class Tree:
     def __init__(self, snapshot: Snapshot, inputs: Inputs, limits: Limits) -> None:
         self._snapshot = snapshot
         self._limits = limits
+        self._decrypt: Callable[[bytes, Origin], bytes] | None = None
         self.source = snapshot.mirror.url
         self.inputs = inputs
+
+    def decrypted(self, decrypt: Callable[[bytes, Origin], bytes]) -> Tree:
+        """The same tree, in which the contents of all files go through a function."""
+        tree = Tree(self._snapshot, self.inputs, self._limits)
+        tree._decrypt = decrypt
+        return tree
 
     @property
     def folder(self) -> str:
@@ -120,7 +127,7 @@ class Tree:
                 raise UnsupportedContentError(
                     "its content is in Git LFS, which syncd does not fetch", self.origin(path)
                 )
-        return found
+        return {path: self._plain(entries[path], data) for path, data in found.items()}
 
     def materialise(self, directory: Path, paths: Iterable[str]) -> None:
         """Write files and links to disk, at their paths from the root of the repository.
@@ -150,8 +157,11 @@ class Tree:
             if entry.type is EntryType.LINK:
                 place.symlink_to(os.fsdecode(contents[entry.path]))
             elif not contents[entry.path].startswith(_LFS_POINTER):
-                place.write_bytes(contents[entry.path])
+                place.write_bytes(self._plain(entry, contents[entry.path]))
                 place.chmod(0o700 if entry.mode == _EXECUTABLE else 0o600)
+
+    def _plain(self, file: Entry, data: bytes) -> bytes:
+        return self._decrypt(data, self.origin(file.path)) if self._decrypt is not None else data
 
     def _file(self, path: str) -> Entry:
         entry = self.entries.get(path)  # most often there, and no link

@@ -7,13 +7,16 @@ reported with the path of its field, and every model is frozen. Each module hold
 from __future__ import annotations
 
 from syncd.spec.base import Model, SecretRef, parse_duration
+from syncd.spec.decryption import Decryption
 from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule, Pointer, Selector
 from syncd.spec.merge import MergePolicy, MergeRule
+from syncd.spec.overrides import Image, Overrides, Patch, PatchTarget
 from syncd.spec.prune import Adopt, Prune, PruneBudget
 from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
 from syncd.spec.source import GitRef, GitSource, GitVerify, Source
+from syncd.spec.substitute import Substitute, ValuesFrom
 from syncd.spec.sync import API_VERSION, KIND, FieldProblem, SpecError, Sync, SyncMetadata, SyncSpec, parse_sync
 from syncd.spec.target import Target
 
@@ -21,6 +24,7 @@ __all__ = [
     "API_VERSION",
     "KIND",
     "Adopt",
+    "Decryption",
     "Dependency",
     "DriftPolicy",
     "FieldProblem",
@@ -29,10 +33,14 @@ __all__ = [
     "GitSource",
     "GitVerify",
     "HelmRender",
+    "Image",
     "KustomizeRender",
     "MergePolicy",
     "MergeRule",
     "Model",
+    "Overrides",
+    "Patch",
+    "PatchTarget",
     "PlainRender",
     "Pointer",
     "Prune",
@@ -42,10 +50,12 @@ __all__ = [
     "Selector",
     "Source",
     "SpecError",
+    "Substitute",
     "Sync",
     "SyncMetadata",
     "SyncSpec",
     "Target",
+    "ValuesFrom",
     "parse_duration",
     "parse_sync",
 ]

@@ -57,9 +57,10 @@ class HelmRender(Model):
     hooks: Literal["Refuse", "Apply", "Omit"] = "Refuse"
     """What becomes of Helm hooks, which syncd does not run: an error, objects like all others, or nothing."""
     kube_version: str = ""
-    """The version of Kubernetes that templates see; without it the one that Helm was built for."""
+    """The version of Kubernetes that templates see; without it the cluster's."""
     api_versions: Annotated[tuple[str, ...], Field(strict=False)] = ()
-    """API versions, such as `monitoring.coreos.com/v1`, that templates see besides the built-in ones."""
+    """API versions, such as `monitoring.coreos.com/v1`, that templates see besides those that Helm always knows;
+    without any, those that the cluster serves."""
 
     @field_validator("values_files")
     @classmethod

@@ -8,13 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from syncd.model import SyncdError
 from syncd.spec.base import DNS_LABEL, DNS_SUBDOMAIN, Model, Seconds, rules
+from syncd.spec.decryption import Decryption
 from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule
 from syncd.spec.merge import MergePolicy
+from syncd.spec.overrides import Overrides
 from syncd.spec.prune import Adopt, Prune
 from syncd.spec.render import Render
 from syncd.spec.source import Source
+from syncd.spec.substitute import Substitute
 from syncd.spec.target import Target
 
 API_VERSION: Final = "syncd.dev/v1alpha1"
@@ -43,6 +46,12 @@ class SyncSpec(Model):
     """The longest that one reconcile may take, and the longest that `wait` waits after it."""
     render: Render = Render()
     """How files become manifests."""
+    decryption: Decryption | None = None
+    """Keys for files that are encrypted with SOPS."""
+    overrides: Overrides | None = None
+    """Changes to everything that was rendered."""
+    substitute: Substitute | None = None
+    """Variables in everything that was rendered; replaced after the overrides. Without this field, nothing is."""
     target: Target = Target()
     """Where objects go."""
     prune: Prune = Prune()

@@ -28,14 +28,18 @@ class Bench:
         self.renderer = Renderer()
 
     def spec(self, path: str = ".", **render: Any) -> SyncSpec:
-        return SyncSpec.model_validate({"source": {"git": {"url": self.repo.url}}, "path": path, "render": render})
+        return self.sync(path=path, render=render)
+
+    def sync(self, **fields: Any) -> SyncSpec:
+        """A Sync of the repository with these fields."""
+        return SyncSpec.model_validate({"source": {"git": {"url": self.repo.url}}, **fields})
 
     def render(self, spec: SyncSpec | None = None) -> tuple[Manifest, ...]:
         """What the last commit says."""
         spec = spec or self.spec()
         deadline = time.monotonic() + SECONDS
         revision = self.repositories.resolve(spec.source.git, spec.path, deadline=deadline)
-        return self.renderer.render(self.repositories, spec, revision, deadline=deadline)
+        return self.renderer.render(self.repositories, spec, revision, deadline=deadline, namespace="team")
 
     def commit_and_render(
         self, files: Mapping[str, str | bytes], path: str = ".", **render: Any

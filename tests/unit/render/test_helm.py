@@ -27,10 +27,12 @@ def helm_is_here() -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(
+needs_helm = pytest.mark.skipif(
     not helm_is_here() and not os.environ.get("CI"),  # there its absence is a failure
-    reason="needs helm on PATH, or `python scripts/install_helm.py .venv/bin`",
+    reason="needs helm on PATH, or `python scripts/install_programs.py .venv/bin`",
 )
+
+pytestmark = needs_helm
 
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",

@@ -1,0 +1,162 @@
+"""Variables in rendered objects: where their values come from, and what becomes of a text that holds them.
+
+Flux expands the YAML of each object as one text. Here each text in an object is expanded by itself, so that a value can
+never change the shape of the object around it; what would stand in YAML without quotes is read again afterwards, so
+that ``replicas: ${count}`` becomes a number there as well as here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from syncd.cluster.errors import SecretMissingError
+from syncd.kubescalar import resolve
+from syncd.kubeyaml import Document, YAMLError, load_all
+from syncd.render.envsubst import MissingVariableError, SubstitutionError, expand
+from syncd.render.errors import UnresolvedVariableError
+from syncd.render.objects import manifests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from syncd.model import InvalidInputError, JSONObject, JSONValue, Manifest, Origin
+    from syncd.render.surroundings import Surroundings
+    from syncd.source.tree import Tree
+    from syncd.spec import Substitute
+
+_SWITCHES: Final = ("syncd.dev/substitute", "kustomize.toolkit.fluxcd.io/substitute")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_QUOTED_IN_YAML: Final = re.compile(r"[\s!&*?|>%@`\"'\[\]{},#-]|.*(?::\s|\s#|\n)|.*[\s:]\Z", re.DOTALL)
+"""Texts that need quotes in YAML, and so stay texts."""
+_QUOTED: Final = re.compile(r"""(["']).*\1\Z|\{.*\}\Z|\[.*\]\Z""", re.DOTALL)
+_TEXTS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
+_TEXTS_OF_KIND: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("data", "stringData")}
+"""Maps whose values are texts to every API server, whatever they look like."""
+
+
+def variables(substitute: Substitute, surroundings: Surroundings, namespace: str) -> dict[str, str]:
+    """The values of all variables, read now.
+
+    Args:
+        substitute: What the Sync says.
+        surroundings: Have the ConfigMaps and Secrets.
+        namespace: The Sync's own.
+
+    Raises:
+        UnresolvedVariableError: A key is not the name of a variable, or a value is no text.
+        SyncdError: A ConfigMap or Secret that is not optional is missing, or cannot be read.
+    """
+    found: dict[str, str] = {}
+    for source in substitute.from_:
+        reader = surroundings.secrets if source.kind == "Secret" else surroundings.config_maps
+        where = f"the {source.kind} {namespace}/{source.name}, which spec.substitute.from names"
+        try:
+            data = reader.read(namespace, source.name)
+        except SecretMissingError:
+            if source.optional:
+                continue
+            raise
+        for name, value in data.items():
+            if not _NAME.match(name):
+                raise UnresolvedVariableError(f"{name!r} in {where} is not the name of a variable (letters, digits, _)")
+            try:
+                found[name] = value.decode("utf-8").replace("\n", "")
+            except UnicodeDecodeError:
+                raise UnresolvedVariableError(f"the value of {name} in {where} is not UTF-8 text") from None
+    found.update({name: value.replace("\n", "") for name, value in substitute.values.items()})
+    return found
+
+
+def substitute(
+    manifests: Iterable[Manifest],
+    values: Mapping[str, str],
+    *,
+    strict: bool,
+    tree: Tree,
+    errors: list[InvalidInputError],
+) -> list[Manifest]:
+    """Replace the variables in manifests.
+
+    Args:
+        manifests: As they were rendered.
+        values: Of all variables.
+        strict: Whether a variable without value and default is an error.
+        tree: Has the files, to find the line of a mistake.
+        errors: Gets what is wrong with single objects, which are left out.
+    """
+    done: list[Manifest] = []
+    for manifest in manifests:
+        if _is_switched_off(manifest.body):
+            done.append(manifest)
+            continue
+        try:
+            body = {
+                key: _expanded(value, values, strict=strict, texts=key in _TEXTS_OF_KIND.get(manifest.key.kind, ()))
+                for key, value in manifest.body.items()
+            }
+        except MissingVariableError as error:
+            place = _place(manifest.origin, error.name, tree)
+            hint = "; give it one in spec.substitute, write $${ for a literal ${, or annotate the object with "
+            problem = f"{manifest.key.display()}: {error}{hint}{_SWITCHES[0]}: disabled"
+            errors.append(UnresolvedVariableError(problem, place))
+        except SubstitutionError as error:
+            errors.append(UnresolvedVariableError(f"{manifest.key.display()}: {error}", manifest.origin))
+        else:
+            done += _checked(manifest, body, errors)
+    return done
+
+
+def _is_switched_off(body: JSONObject) -> bool:
+    marks = [body["metadata"].get(name) or {} for name in ("labels", "annotations")]
+    return any(str(mark.get(switch, "")).lower() == "disabled" for mark in marks for switch in _SWITCHES)
+
+
+def _checked(manifest: Manifest, body: JSONObject, errors: list[InvalidInputError]) -> Iterator[Manifest]:
+    """The manifest with its new body, if that is still a Kubernetes object."""
+    if body == manifest.body:
+        yield manifest
+        return
+    place = manifest.origin
+    yield from manifests_of([Document(body, place.document, place.line)], b"", place, errors)
+
+
+def _expanded(value: JSONValue, values: Mapping[str, str], *, strict: bool, texts: bool = False) -> JSONValue:
+    """A value with all variables in its texts and keys replaced; ``texts`` when what is in it has to stay text."""
+    if isinstance(value, dict):
+        return {
+            expand(key, values, strict=strict) if "$" in key else key: _expanded(
+                item, values, strict=strict, texts=texts or (key in _TEXTS and isinstance(item, dict))
+            )
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_expanded(item, values, strict=strict, texts=texts) for item in value]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    return _read_again(value, expand(value, values, strict=strict), texts=texts)
+
+
+def _read_again(before: str, after: str, *, texts: bool) -> JSONValue:
+    """What a text without quotes means once its variables are replaced; one that needs quotes stays a text."""
+    if after == before or _QUOTED_IN_YAML.match(before):
+        return after
+    value: JSONValue = resolve(after) if "\n" not in after else after
+    if _QUOTED.match(after):
+        try:
+            value = load_all(f"- {after}".encode())[0].value[0]
+        except YAMLError:
+            value = after
+    return value if isinstance(value, str) or not texts else after
+
+
+def _place(origin: Origin, name: str, tree: Tree) -> Origin:
+    """The line at which a variable stands, if it stands in the file that the object is from."""
+    entry = tree.entries.get(origin.path)
+    if entry is None:
+        return origin
+    lines = tree.read([origin.path])[origin.path].decode("utf-8", "replace").splitlines()
+    use = re.compile(rf"(?<!\$)\$\{{#?{name}\b")
+    start = max(origin.line, 1)
+    found = next((number for number, line in enumerate(lines[start - 1 :], start) if use.search(line)), origin.line)
+    return origin._replace(line=found)
