@@ -11,6 +11,7 @@ from syncd.cli.session import USER_AGENT, open_cluster, open_sources
 from syncd.cluster.config import connect
 from syncd.cluster.lease import LeaseClient
 from syncd.daemon.leadership import Leadership, own_identity
+from syncd.daemon.objects import Following, ObjectFollower
 from syncd.daemon.replica import Replica, Term
 from syncd.daemon.service import Daemon
 from syncd.telemetry.metrics import Telemetry
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.cli.options import ClusterChoice, ElectionChoice
+    from syncd.cluster import Cluster
     from syncd.daemon.status import Board, Listener
+    from syncd.engine.sources import Sources
     from syncd.spec import Sync
     from syncd.web.hooks import SecretFile
 
@@ -45,7 +48,7 @@ class Service:
 
 @contextmanager
 def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
-    syncs: Sequence[Sync],
+    syncs: Sequence[Sync] | Following,
     choice: ClusterChoice,
     *,
     listen: tuple[str, int],
@@ -58,7 +61,7 @@ def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
     """Run a daemon for as long as this lasts.
 
     Args:
-        syncs: What it keeps in sync.
+        syncs: What it keeps in sync; or which objects of the cluster say so, while it runs.
         choice: The cluster.
         listen: Host and port of the web server.
         data_dir: Where mirrors are kept.
@@ -90,7 +93,7 @@ def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
 class _Maker:
     """Makes daemons with all that they need; with a leader election, one for each term."""
 
-    syncs: Sequence[Sync]
+    syncs: Sequence[Sync] | Following
     choice: ClusterChoice
     data_dir: Path
     telemetry: Telemetry
@@ -121,7 +124,7 @@ class _Maker:
     def _term(self, stop: threading.Event, fence: Callable[[], None] | None = None) -> Iterator[Term]:
         with open_cluster(self.choice, self.telemetry.observe_request, fence) as cluster:
             sources = open_sources(self.data_dir, stop, cluster, self.telemetry.observe_git)
-            daemon = Daemon(self.syncs, cluster, sources, listeners=self.listeners)
+            daemon = self._daemon(cluster, sources)
             self.telemetry.watch_live(lambda: (cluster.live,))
             try:
                 yield Term(daemon, stop, cluster.close)
@@ -129,3 +132,9 @@ class _Maker:
                 self.telemetry.watch_live(tuple)
                 for status in daemon.board.statuses():
                     daemon.board.remove(status.id)  # whoever leads next tells of them
+
+    def _daemon(self, cluster: Cluster, sources: Sources) -> Daemon:
+        if not isinstance(self.syncs, Following):
+            return Daemon(self.syncs, cluster, sources, listeners=self.listeners)
+        follower = ObjectFollower(cluster.client, self.syncs)
+        return Daemon((), cluster, sources, listeners=(*self.listeners, follower.statuses), companions=(follower,))

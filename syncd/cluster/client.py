@@ -106,18 +106,19 @@ class Client:
             result.written = response.object()
             return result.written
 
-    def patch(
+    def patch(  # noqa: PLR0913 - the object, the change, and how; what is optional is by keyword
         self,
         resource: Resource,
         namespace: str,
         name: str,
         write: Write,
         *,
+        subresource: str = "",
         dry_run: bool = False,
         timeout: float = DEFAULT_TIMEOUT,
         stop: Stop | None = None,
     ) -> JSONObject:
-        """Patch an object with ``write``, by its method; returns it as the server has it.
+        """Patch an object, or a subresource of it, with ``write``, by its method; returns it as the server has it.
 
         Server-side apply takes over fields that other managers applied.
         """
@@ -127,7 +128,7 @@ class Client:
         with self._journalled(resource, namespace, name, dry_run=dry_run) as result:
             response = self.transport.request(
                 "PATCH",
-                resource.path(namespace, name),
+                resource.path(namespace, name) + (f"/{subresource}" if subresource else ""),
                 query=query,
                 body=write.body,
                 content_type=_CONTENT_TYPES[write.method],
@@ -258,16 +259,18 @@ class Client:
         resource_version: str,
         selector: str = "",
         *,
+        namespace: str = "",
         lifetime: float = 300.0,
         idle: float = 330.0,
         timeout: float = 15.0,
     ) -> Stream:
-        """Watch all namespaces from a resourceVersion on; bookmarks included.
+        """Watch objects from a resourceVersion on; bookmarks included.
 
         Args:
             resource: What to watch.
             resource_version: Where to begin: of a list, an event or a bookmark.
             selector: A label selector.
+            namespace: Where; everywhere if empty.
             lifetime: Seconds after which the server is to end the stream.
             idle: Seconds without a byte after which it counts as dead.
             timeout: Seconds until it must begin.
@@ -280,7 +283,7 @@ class Client:
         }
         if selector:
             query["labelSelector"] = selector
-        return self.transport.stream(resource.path(), query, timeout=timeout, idle=idle)
+        return self.transport.stream(resource.path(namespace), query, timeout=timeout, idle=idle)
 
     @contextmanager
     def _journalled(self, resource: Resource, namespace: str, name: str, *, dry_run: bool) -> Iterator[_Result]:

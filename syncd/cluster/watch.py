@@ -60,7 +60,7 @@ class Timing:
 
 
 class KindWatch:
-    """Keeps the objects of one kind that have the owner label.
+    """Keeps the objects of one kind that have the owner label, or whatever else the selector asks for.
 
     ``problem`` is "" while ``store`` is true; it says why it may not be otherwise. ``pending`` is set until the first
     list is there (or, for a kind that cannot be watched, the one that was asked for).
@@ -72,6 +72,7 @@ class KindWatch:
         *,
         client: Client,
         selector: str,
+        namespace: str = "",
         timing: Timing,
         pacer: Pacer,
         lister: Executor,
@@ -92,6 +93,7 @@ class KindWatch:
         """All failures ever, for metrics."""
         self._client = client
         self._selector = selector
+        self._namespace = namespace
         self._timing = timing
         self._pacer = pacer
         self._lister = lister
@@ -184,7 +186,12 @@ class KindWatch:
         version = ""
         self.store.begin_list()
         pages = self._client.pages(
-            self.resource, selector=self._selector, timeout=self._timing.list_timeout, stop=self._stop, retry=False
+            self.resource,
+            self._namespace,
+            self._selector,
+            timeout=self._timing.list_timeout,
+            stop=self._stop,
+            retry=False,
         )
         for page in pages:
             version = page.resource_version
@@ -198,7 +205,12 @@ class KindWatch:
         idle = min(timing.bookmark_gap, lifetime + timing.grace) if self._bookmarks else lifetime + timing.grace
         opened = time.monotonic()
         with self._client.watch(
-            self.resource, self._resource_version, self._selector, lifetime=lifetime, idle=idle
+            self.resource,
+            self._resource_version,
+            self._selector,
+            namespace=self._namespace,
+            lifetime=lifetime,
+            idle=idle,
         ) as stream:
             with self._changed:
                 self._stream = stream

@@ -18,16 +18,9 @@ if TYPE_CHECKING:
 class StatusBoard:
     """The snapshots of all Syncs; may be read and written by any thread."""
 
-    def __init__(
-        self,
-        listeners: Iterable[Listener] = (),
-        *,
-        alive: Callable[[], str] = lambda: "",
-        may_be_ready: Callable[[], str] = lambda: "",
-    ) -> None:
-        """Begin empty; ``alive`` says what does not run, and ``may_be_ready`` what is missing besides the Syncs."""
+    def __init__(self, listeners: Iterable[Listener] = (), *, alive: Callable[[], str] = lambda: "") -> None:
         self._alive = alive
-        self._may_be_ready = may_be_ready
+        self._required: list[Callable[[], str]] = []
         self._was_ready = False
         self._statuses: dict[str, SyncStatus] = {}
         self._listeners = tuple(listeners)
@@ -52,10 +45,15 @@ class StatusBoard:
             for status in self.statuses():
                 if status.last_attempt is None and not status.sync.spec.suspend:
                     return f"{status.id} has not been reconciled yet"
-            problem = self._may_be_ready()
-            self._was_ready = not problem
-            return problem
+            for check in self._required:
+                if problem := check():
+                    return problem
+            self._was_ready = True
         return ""
+
+    def require(self, check: Callable[[], str]) -> None:
+        """Have something else hold as well before it is ready; ``check`` gives "" if it does, else what is missing."""
+        self._required.append(check)
 
     def alive(self) -> str:
         """Empty when the daemon's own loops run, else which one does not."""

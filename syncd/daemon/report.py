@@ -70,6 +70,8 @@ def after_reconcile(
         counts=count(result.outcomes),
         inventory_size=result.inventory_size,
         prune_held=result.plan.prune_held,
+        prune_candidates=result.plan.candidates if result.plan.prune_held else (),
+        owner=result.owner,
     )
     if unfollowed is not None:
         texts = (str(unfollowed), verdict.error) if verdict.error else (str(unfollowed),)

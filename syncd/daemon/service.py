@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, JobExecutionEvent
@@ -41,6 +41,16 @@ _FAR_AWAY = 10 * 365 * 24 * 3600
 _AFTER_TROUBLE = timedelta(seconds=1)
 
 
+class Companion(Protocol):
+    """What works beside a daemon, for as long as it does."""
+
+    def start(self, daemon: Daemon) -> None:
+        """Begin; called once, when the daemon runs."""
+
+    def stop(self) -> None:
+        """End, within seconds; called once, before the daemon ends."""
+
+
 class Daemon:
     """Keeps a cluster equal to what the Syncs' repositories say, until it is stopped."""
 
@@ -51,7 +61,7 @@ class Daemon:
         sources: Sources,
         *,
         listeners: Iterable[Listener] = (),
-        may_be_ready: Callable[[], str] = lambda: "",
+        companions: Iterable[Companion] = (),
         workers: int = DEFAULT_WORKERS,
     ) -> None:
         """Make ready.
@@ -61,10 +71,10 @@ class Daemon:
             cluster: Where to.
             sources: Where from.
             listeners: Who is told of what happens.
-            may_be_ready: Says what else is missing before the daemon counts as ready; "" for nothing.
+            companions: Who begins and ends with it.
             workers: How many Syncs are worked on at once.
         """
-        self.board = StatusBoard(listeners, alive=self._alive, may_be_ready=may_be_ready)
+        self.board = StatusBoard(listeners, alive=self._alive)
         self._cluster = cluster
         self._pool = ThreadPoolExecutor(PARALLEL_WRITES * 2, thread_name_prefix="syncd-request")
         self._scheduler = BackgroundScheduler(
@@ -79,6 +89,7 @@ class Daemon:
         self._reconciler = Reconciler(cluster, sources, self._pool, syncs)
         self._lock = threading.Lock()
         self._stopping = False
+        self._companions = tuple(companions)
         self._seats: dict[str, Seat] = {}
         for sync in syncs:
             self.put(sync)
@@ -87,6 +98,8 @@ class Daemon:
         """Begin; every Sync that is not suspended is reconciled at once."""
         self._cluster.live.subscribe(self._on_event)
         self._scheduler.start()
+        for companion in self._companions:
+            companion.start(self)
         log.info("daemon started", syncs=len(self._seats))
 
     def put(self, sync: Sync) -> None:
@@ -131,6 +144,8 @@ class Daemon:
         Returns:
             Whether everything ended in time.
         """
+        for companion in self._companions:
+            companion.stop()
         with self._lock:
             self._stopping = True
             seats = tuple(self._seats.values())

@@ -121,6 +121,8 @@ class SyncStatus:
         inventory_size: Objects in the apply-config object.
         drift: Drift that is there now, or was repaired lately; newest first.
         prune_held: Why nothing is pruned; "" if pruning goes its way.
+        prune_candidates: While prunes are held: the objects that it is about.
+        owner: The uid of the apply-config object; "" while it is not known.
         history: Past reconciles, newest first.
     """
 
@@ -147,6 +149,8 @@ class SyncStatus:
     inventory_size: int = 0
     drift: tuple[DriftRecord, ...] = ()
     prune_held: str = ""
+    prune_candidates: tuple[ObjectKey, ...] = ()
+    owner: str = ""
     history: tuple[HistoryEntry, ...] = ()
 
     @property

@@ -39,6 +39,11 @@ def readable(text: str) -> frozenset[ObjectKey]:
     return frozenset(keys)
 
 
+def approval_of(commit: str, candidates: Iterable[ObjectKey]) -> str:
+    """What an approval says that allows what a commit asks to prune, or just these objects if Git has moved on."""
+    return f"{commit}/{list_hash(candidates)}"
+
+
 def list_hash(keys: Iterable[ObjectKey]) -> str:
     """The hash of a list: of its content, not of how its text happened to be laid out."""
     return text_hash(encode(keys))

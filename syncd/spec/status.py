@@ -72,6 +72,21 @@ class StatusCounts(StatusModel):
     """Could not be made right."""
 
 
+class StatusObjects(StatusModel):
+    """How many objects there are, as the last reconcile left them."""
+
+    applied: int = 0
+    """Are in Git, and in the cluster as Git says."""
+    kept: int = 0
+    """Left Git, and stay for now."""
+    skipped: int = 0
+    """Are in Git, and are left alone."""
+    failed: int = 0
+    """Could not be made right."""
+    inventory: int = 0
+    """Are in the inventory: all that the Sync would delete at its end."""
+
+
 class StatusDrift(StatusModel):
     """One object that somebody else changed."""
 
@@ -143,10 +158,8 @@ class SyncObjectStatus(StatusModel):
     """The last revision that was applied without an error."""
     attempted: StatusRevision | None = None
     """The revision of the last reconcile."""
-    counts: StatusCounts = StatusCounts()
-    """What the last reconcile did."""
-    inventory_size: int = 0
-    """Objects in the inventory."""
+    objects: StatusObjects = StatusObjects()
+    """How many objects there are."""
     errors: Annotated[tuple[Message, ...], Field(strict=False, max_length=ERRORS_SHOWN)] = ()
     """What went wrong in the last reconcile; the first few."""
     failing_since: str | None = Field(default=None, json_schema_extra={"format": "date-time"})

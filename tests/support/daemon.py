@@ -43,14 +43,19 @@ def sync_document(name: str, url: str, **spec: Any) -> dict[str, Any]:
 
 
 class DaemonProcess:
-    """``syncd run`` against one cluster; end it with :meth:`stop`, or let :meth:`kill` do its worst."""
+    """``syncd run`` against one cluster; end it with :meth:`stop`, or let :meth:`kill` do its worst.
+
+    Without any Syncs it follows those that are objects of the cluster.
+    """
 
     def __init__(self, folder: Path, kubeconfig: Path, *syncs: dict[str, Any], options: Sequence[str] = ()) -> None:
         self.folder = folder
         self._kubeconfig = kubeconfig
-        self._options = options
-        self._config = folder / "syncs.yaml"
-        self._config.write_text("---\n".join(json.dumps(sync) + "\n" for sync in syncs))
+        self._options = [*options]
+        if syncs:
+            config = folder / "syncs.yaml"
+            config.write_text("---\n".join(json.dumps(sync) + "\n" for sync in syncs))
+            self._options += ["--config", str(config)]
         self._process: subprocess.Popen[bytes] | None = None
         self._starts = 0
         self.url = ""
@@ -70,8 +75,8 @@ class DaemonProcess:
     def start(self) -> None:
         """Start it, and wait until its web server answers."""
         self._starts += 1
-        command = [sys.executable, "-m", "syncd.cli", "run", "--config", str(self._config)]
-        command += ["--kubeconfig", str(self._kubeconfig), "--listen", "127.0.0.1:0"]
+        command = [sys.executable, "-m", "syncd.cli", "run", "--kubeconfig", str(self._kubeconfig)]
+        command += ["--listen", "127.0.0.1:0"]
         command += ["--data-dir", str(self.folder / "data"), "--log-format", "json", *self._options]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(command, stderr=log, stdout=log, start_new_session=True)

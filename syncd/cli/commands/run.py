@@ -20,6 +20,7 @@ from syncd.cli.options import (
 from syncd.cli.serving import serving
 from syncd.cli.signals import stopped_by_signal
 from syncd.daemon.config import load_syncs
+from syncd.daemon.objects import Following
 from syncd.telemetry.logs import configure_logging
 from syncd.web.hooks import SecretFile
 
@@ -27,12 +28,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.cli.options import ClusterChoice, ElectionChoice
+    from syncd.spec import Sync
 
 log = structlog.get_logger("syncd")
 
 
 @click.command("run")
-@config_option()
+@config_option(required=False)
+@click.option(
+    "-n", "--namespace", metavar="NAME", help="Without --config: follow only the Sync objects of this namespace."
+)
 @cluster_options
 @listen_option()
 @data_dir_option()
@@ -41,7 +46,8 @@ log = structlog.get_logger("syncd")
 @log_options
 def command(  # noqa: PLR0913 - every option, by keyword
     *,
-    config: Path,
+    config: Path | None,
+    namespace: str | None,
     cluster: ClusterChoice,
     listen: tuple[str, int],
     data_dir: Path,
@@ -52,6 +58,9 @@ def command(  # noqa: PLR0913 - every option, by keyword
 ) -> int:
     """Follow the repositories of all Syncs and keep the cluster equal to them, until SIGTERM or Ctrl-C.
 
+    The Syncs are those of the files that --config names. Without it they are the Sync objects of the cluster, which may
+    be made, changed, suspended and deleted while the daemon runs; what comes of them is in their status.
+
     Serves a status page, a JSON API below /api/v1, /metrics, /healthz and /readyz. A Sync that fails is retried for
     ever and disturbs no other. A signal lets the work in hand reach a safe point, for at most 30 seconds; a second one
     ends the process at once.
@@ -61,7 +70,7 @@ def command(  # noqa: PLR0913 - every option, by keyword
     if election is not None and cluster.sandbox:
         raise click.UsageError("--leader-elect is for replicas that share a cluster, and --sandbox makes one for each")
     configure_logging(log_level, log_format)
-    syncs = load_syncs(config)
+    syncs = _what_to_follow(config, namespace, cluster)
     webhook_secret = SecretFile(webhook_secret_file) if webhook_secret_file else None
     if webhook_secret is not None:
         webhook_secret.read()  # now, rather than at the first call
@@ -81,3 +90,13 @@ def command(  # noqa: PLR0913 - every option, by keyword
         stop.wait()
         log.info("stopping")
     return Exit.OK
+
+
+def _what_to_follow(config: Path | None, namespace: str | None, cluster: ClusterChoice) -> tuple[Sync, ...] | Following:
+    if config is not None:
+        if namespace:
+            raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")
+        return load_syncs(config)
+    if cluster.sandbox:
+        raise click.UsageError("--sandbox needs --config: nobody can make Sync objects in it")
+    return Following(namespace or "")

@@ -1,0 +1,166 @@
+"""The daemon as a process that follows Sync objects of a cluster, and kubectl beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.daemon import DaemonProcess, eventually, sync_document
+from tests.unit.source.gitserver import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.support.clusters import ClusterUnderTest
+    from tests.support.repository import Repository
+
+DEFINITION = Path(__file__).parents[2] / "deploy" / "crd" / "syncs.syncd.dev.yaml"
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {colour: %s}\n"
+
+
+class Stage:
+    """A cluster with the definition, a repository on a server, and Syncs."""
+
+    def __init__(self, cluster: ClusterUnderTest, url: str) -> None:
+        self.cluster = cluster
+        self.kubectl = cluster.kubectl
+        self.url = url
+        self.kubectl("apply", "--server-side", "-f", str(DEFINITION))
+        self.kubectl("wait", "--for=condition=Established", "crd/syncs.syncd.dev", "--timeout=60s")
+        for name in ("syncd", "shop"):
+            self.kubectl("create", "namespace", name)
+
+    def document(self, name: str = "shop", **spec: Any) -> dict[str, Any]:
+        document = sync_document(name, self.url, target={"namespace": "shop"}, **spec)
+        document["metadata"]["namespace"] = "syncd"
+        return document
+
+    def apply(self, document: dict[str, Any]) -> None:
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(document))
+
+    def patch(self, name: str = "shop", **spec: Any) -> None:
+        patch = json.dumps({"spec": spec})
+        self.kubectl("patch", "sync", name, "-n", "syncd", "--type=merge", "-p", patch)
+
+    def status(self, name: str = "shop") -> dict[str, Any]:
+        found = self.kubectl.get("syncs", name, "syncd")
+        assert found is not None
+        status: dict[str, Any] = found.get("status") or {}
+        conditions = {item["type"]: item for item in status.get("conditions", ())}
+        current = status.get("observedGeneration") == found["metadata"]["generation"]
+        return {**status, "conditions": conditions, "current": current}
+
+    def wait_for(self, what: str, holds: Callable[[dict[str, Any]], object], name: str = "shop") -> dict[str, Any]:
+        def attempt() -> dict[str, Any] | None:
+            status = self.status(name)
+            return status if holds(status) else None
+
+        return eventually(f"{name}: {what}", attempt)
+
+    def wait_ready(self, name: str = "shop") -> dict[str, Any]:
+        return self.wait_for("ready", lambda status: status["current"] and is_true(status, "Ready"), name)
+
+    def maps(self) -> set[str]:
+        return self.kubectl.names("configmaps", "shop") - {"kube-root-ca.crt"}
+
+
+def is_true(status: dict[str, Any], condition: str) -> bool:
+    return bool(status["conditions"].get(condition, {}).get("status") == "True")
+
+
+@pytest.fixture
+def stage(cluster: ClusterUnderTest, repository: Repository) -> Iterator[Stage]:
+    repository.commit({"one/a.yaml": MAP % ("a", "blue"), "two/b.yaml": MAP % ("b", "blue")})
+    with serving(repository.path.parent) as server:
+        yield Stage(cluster, f"{server.url}/{repository.path.name}")
+
+
+def test_syncs_are_followed_as_they_are_made_changed_suspended_and_deleted(tmp_path: Path, stage: Stage) -> None:
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig) as daemon:
+        stage.apply(stage.document(path="one"))
+        made = stage.wait_ready()
+        assert made["objects"] == {"applied": 1, "inventory": 1}
+        assert made["revision"].startswith("main@")
+        assert stage.maps() == {"a"}
+        quiet = stage.cluster.mark()
+        polled = daemon.status("shop")["lastAttempt"]
+        daemon.wait_for("shop", "polled again", lambda status: status["lastAttempt"] > polled)
+        assert [asked for asked in stage.cluster.since(quiet) if asked.writes] == []
+
+        stage.patch(path="two")
+        stage.wait_ready()
+        assert stage.maps() == {"b"}
+
+        stage.patch(suspend=True)
+        stage.wait_for("suspended", lambda status: status["conditions"]["Reconciling"]["reason"] == "Suspended")
+        stage.kubectl("delete", "configmap", "b", "-n", "shop")
+        stage.kubectl("annotate", "sync", "shop", "-n", "syncd", "syncd.dev/requested-at=one")
+        assert daemon.status("shop")["suspended"]
+        assert stage.maps() == set()
+
+        stage.patch(suspend=False)
+        resumed = stage.wait_for("resumed", lambda status: status["current"] and status.get("lastHandledRequest"))
+        assert resumed["lastHandledRequest"] == "one"
+        assert stage.maps() == {"b"}
+
+        stage.patch(source={"git": {"url": f"{stage.url}-away"}})
+        failed = stage.wait_for("failing", lambda status: status["current"] and status.get("errors"))
+        assert failed["conditions"]["Ready"]["status"] == "False"
+        assert failed["applied"]["commit"] == made["applied"]["commit"]
+        stage.kubectl("delete", "sync", "shop", "-n", "syncd", "--timeout=60s")
+        assert stage.maps() == set()
+        assert stage.kubectl.get("configmap", "shop", "syncd") is None
+        assert json.loads(daemon.get("/api/v1/syncs"))["items"] == []
+        assert "syncd/shop" not in daemon.get("/metrics")
+
+
+def test_one_that_does_not_hold_is_refused_or_stalled_and_disturbs_no_other(tmp_path: Path, stage: Stage) -> None:
+    """A real API server refuses it by the rules of the definition; the daemon does for objects older than those."""
+    (tmp_path / "secret").mkdir()
+    bad = stage.document("bad", path="one")
+    bad["spec"]["source"]["git"] = {"url": f"file://{tmp_path}/repository.git"}
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig):
+        refused = stage.kubectl.try_run("apply", "-f", "-", stdin=json.dumps(bad))
+        stage.apply(stage.document(path="two"))
+        stage.wait_ready()
+        assert stage.maps() == {"b"}
+        if refused.returncode:
+            assert "spec.source.git.url" in refused.stderr
+            return
+        stalled = stage.wait_for("stalled", lambda status: is_true(status, "Stalled"), "bad")
+        assert "spec.source.git.url" in stalled["conditions"]["Stalled"]["message"]
+        stage.kubectl("delete", "sync", "bad", "-n", "syncd", "--timeout=60s")
+
+
+def test_a_restart_goes_on_where_it_was(tmp_path: Path, stage: Stage) -> None:
+    stage.apply(stage.document(path="one"))
+    stage.apply(stage.document("other", path="two", deletionPolicy="Orphan"))
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig) as daemon:
+        before = stage.wait_ready()
+        stage.wait_ready("other")
+        daemon.kill()
+        stage.kubectl("delete", "sync", "other", "-n", "syncd", "--wait=false")
+        mark = stage.cluster.mark()
+        daemon.start()
+        daemon.wait_for("shop", "reconciled again", lambda status: status["state"] == "Synced")
+        eventually("the other one is gone", lambda: stage.kubectl.names("syncs", "syncd") == {"shop"})
+        assert stage.maps() == {"a", "b"}
+        assert stage.status() == before
+        assert [asked for asked in stage.cluster.since(mark) if asked.writes and asked.name == "shop"] == []
+
+
+def test_a_definition_that_comes_later_is_noticed_and_one_namespace_may_be_enough(tmp_path: Path, stage: Stage) -> None:
+    stage.kubectl("delete", "-f", str(DEFINITION))
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig, options=("--namespace", "syncd")) as daemon:
+        stage.kubectl("apply", "--server-side", "-f", str(DEFINITION))
+        stage.kubectl("wait", "--for=condition=Established", "crd/syncs.syncd.dev", "--timeout=60s")
+        elsewhere = stage.document("elsewhere", path="two")
+        elsewhere["metadata"]["namespace"] = "shop"
+        stage.apply(elsewhere)
+        stage.apply(stage.document(path="one"))
+        stage.wait_ready()
+        eventually("it is ready", lambda: "ok" in daemon.get("/readyz"))
+        assert stage.maps() == {"a"}
