@@ -26,6 +26,7 @@ from syncd.plan.annotations import MUTATION, RELEASE, annotation
 from syncd.plan.desired import live_digest
 from syncd.plan.fields import RELEASE_PATH, give_way, given_up, matching_paths, without
 from syncd.plan.lists import list_rules
+from syncd.plan.managers import managed_paths
 from syncd.plan.mask import mask_changes
 from syncd.plan.settings import Settled
 
@@ -118,7 +119,11 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
     modified = policy.owner.mark(last_applied.stamp(without(manifest.body, release.paths)))
     if release.is_over:
         modified = _without_mark(modified)
-    left = (*matching_paths(policy.drift.ignore, manifest.key), *release.paths)
+    left = (
+        *matching_paths(policy.drift.ignore, manifest.key),
+        *managed_paths(live, policy.drift.managers),
+        *release.paths,
+    )
     merged = engine.merge(
         original=original and give_way(original, live, left),
         modified=give_way(modified, live, left),

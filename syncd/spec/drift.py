@@ -17,3 +17,9 @@ class DriftPolicy(Model):
     """Put it right, or only tell."""
     ignore: Annotated[tuple[FieldRule, ...], Field(strict=False)] = ()
     """Fields that are not syncd's business."""
+    managers: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=128)], ...], Field(strict=False, max_length=64)
+    ] = ()
+    """Field managers, as `metadata.managedFields` names them, whose fields are theirs: what they have written is no
+    drift and is not written over, for as long as it is theirs. `kube-controller-manager` stands for an autoscaler's
+    replicas."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from syncd.merge.schema import bundled
 from syncd.model import ActionType, DriftReason, Manifest, ObjectKey, Origin, WriteMethod
 from syncd.plan.build import build
 from syncd.plan.desired import DesiredSet, digest, live_digest
+from syncd.plan.managers import managed_paths
 from syncd.plan.objects import plan_object
 from syncd.plan.settings import Desired, Observation, Policy, Settled
 from syncd.spec import DriftPolicy, FieldRule, Prune
@@ -152,6 +154,47 @@ def test_ignored_fields_are_left_to_others_even_when_git_changes_them() -> None:
     assert plan_object(DESIRED, observed(applied(replicas=5)), policy).type is ActionType.UNCHANGED
     other = replace(POLICY, drift=DriftPolicy(ignore=(replace_kind(ignore[0], "StatefulSet"),)))
     assert plan_object(DESIRED, observed(applied(replicas=5)), other).type is ActionType.UPDATE
+
+
+def owned_by(manager: str, fields: dict[str, Any], subresource: str = "") -> list[dict[str, Any]]:
+    entry = {"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": fields}
+    return [entry, {"manager": "syncd", "operation": "Update", "fieldsV1": {"f:spec": {"f:template": {}}}}]
+
+
+REPLICAS: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
+IMAGE: dict[str, Any] = {
+    "f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"web"}': {".": {}, "f:image": {}}}}}}
+}
+
+
+def test_what_a_named_manager_has_written_is_left_to_it() -> None:
+    policy = replace(POLICY, drift=DriftPolicy(managers=("kube-controller-manager",)))
+    scaled = applied(replicas=5)
+    scaled["metadata"]["managedFields"] = owned_by("kube-controller-manager", REPLICAS, "scale")
+    assert plan_object(DESIRED, observed(scaled), policy).type is ActionType.UNCHANGED
+    scaled["metadata"]["managedFields"] = owned_by("somebody-else", REPLICAS)
+    assert plan_object(DESIRED, observed(scaled), policy).type is ActionType.UPDATE
+    scaled["metadata"]["managedFields"] = owned_by("kube-controller-manager", REPLICAS, "status")
+    assert plan_object(DESIRED, observed(scaled), policy).type is ActionType.UPDATE
+
+
+def test_of_a_list_item_only_the_manager_s_own_fields_are_left_to_it() -> None:
+    policy = replace(POLICY, drift=DriftPolicy(managers=("image-updater",)))
+    live = copy.deepcopy(applied(minReadySeconds=3))
+    live["spec"]["template"]["spec"]["containers"] = [{"name": "web", "image": "web:2"}]
+    live["metadata"]["managedFields"] = owned_by("image-updater", IMAGE)
+    assert plan_object(DESIRED, observed(live), policy).type is ActionType.UNCHANGED
+    live["spec"]["replicas"] = 7
+    action = plan_object(DESIRED, observed(live), policy)
+    assert [change.path for change in action.changes] == ["spec.replicas"]
+
+
+def test_what_says_whose_an_object_is_is_left_to_nobody() -> None:
+    marks: dict[str, Any] = {
+        "f:metadata": {"f:annotations": {f"f:{last_applied.ANNOTATION}": {}}, "f:labels": {"f:team": {}}}
+    }
+    live = {"metadata": {"managedFields": owned_by("kubectl", marks)}}
+    assert managed_paths(live, ["kubectl"]) == ("/metadata/labels/team",)
 
 
 def replace_kind(rule: FieldRule, kind: str) -> FieldRule:
