@@ -10,6 +10,7 @@ import orjson
 
 from syncd.inventory import brought
 from syncd.model import Action, ActionType, GroupKind, InvalidInputError, JSONObject, Manifest, ObjectKey
+from syncd.plan.permitted import check
 from syncd.plan.settings import Desired
 
 if TYPE_CHECKING:
@@ -67,10 +68,11 @@ def resolve(
 
     Raises:
         InvalidInputError: There are two apply-config objects, or one that does not hold; or a manifest has a name that
-            cannot be listed, or that is reserved.
+            cannot be listed, that is reserved, or that the target does not allow.
     """
     manifests, home, declared = _apply_config(manifests)
     crd_scopes = dict(_scopes(manifests))
+    default = target.namespace or "default"
     objects: list[Desired] = []
     unknown: list[Action] = []
     place: ObjectKey | None = None
@@ -79,9 +81,10 @@ def resolve(
         if scope is None:
             scope = crd_scopes.get((manifest.api_version, manifest.key.kind))
         if scope is None:
+            check([_place(manifest, namespaced=True, default=default)], target)
             unknown.append(_unknown_kind(manifest))
             continue
-        placed = _place(manifest, namespaced=scope, default=target.namespace or "default")
+        placed = _place(manifest, namespaced=scope, default=default)
         objects.append(Desired(placed, digest(placed.body)))
         if manifest is home:
             place = placed.key
@@ -90,6 +93,7 @@ def resolve(
                 f"{placed.key.display()} is where syncd keeps the inventory of this Sync; rename one of the two",
                 placed.origin,
             )
+    check((item.manifest for item in objects), target)
     return DesiredSet(tuple(objects), tuple(unknown), place, home is None, declared)
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from syncd.spec import SyncSpec
 
 _KEPT: Final = 10_000
-_DECIDING: Final = {"render", "decryption", "overrides", "substitute"}
-"""The parts of a Sync that say how its files are rendered."""
+_DECIDING: Final = {"render", "decryption", "overrides", "substitute", "target"}
+"""The parts of a Sync that say how its files are rendered, and what may become of that."""
 
 
 class _Question(NamedTuple):
@@ -29,7 +29,6 @@ class _Question(NamedTuple):
     url: str
     path: str
     how: str
-    target: str
     namespace: str
 
 
@@ -92,7 +91,7 @@ class Renderer:
             SyncdError: A Secret or ConfigMap cannot be read, or the cluster does not say what it is like.
         """
         how = spec.model_dump_json(include=_DECIDING)
-        question = _Question(spec.source.git.url, spec.path, how, spec.target.namespace, namespace)
+        question = _Question(spec.source.git.url, spec.path, how, namespace)
         given = gather(spec, self._surroundings, namespace)
         with self._lock:
             known = self._answers.get(question)

@@ -57,6 +57,13 @@ def test_a_cluster_scoped_object_loses_a_namespace_that_means_nothing() -> None:
     assert "namespace" not in item.manifest.body["metadata"]
 
 
+def test_a_namespace_that_was_filled_in_has_to_be_allowed_too_and_so_has_an_unknown_kind() -> None:
+    target = Target(allowed_namespaces=("shop",))
+    for other in (manifest("ConfigMap", "a"), manifest("Tree", "a", api_version="x.io/v1", namespace="else")):
+        with pytest.raises(InvalidInputError, match=r"a is refused: the namespace is not in spec\.target"):
+            resolve([other], namespaced=namespaced, target=target)
+
+
 def test_an_unknown_kind_is_skipped_with_its_place_and_stops_nobody_else() -> None:
     found = resolved(manifest("Cart", "one", api_version="shop.example/v1", line=4), manifest("ConfigMap", "a"))
     assert [item.key.name for item in found.objects] == ["a"]
