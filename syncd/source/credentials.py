@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
 from syncd.source.errors import InvalidCredentialsError
+from syncd.source.github import App
 from syncd.source.urls import transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from syncd.source.proxy import ProxyAddress
 
 _ASKPASS: Final = '#!/bin/sh\nexec cat "$SYNCD_PASSPHRASE"\n'
 
@@ -36,6 +39,8 @@ class Credentials:
     identity: str = field(default="", repr=False)
     """The private key for ssh."""
     known_hosts: str = field(default="", repr=False)
+    app: App | None = None
+    """A GitHub App, whose tokens are the passwords."""
 
     @classmethod
     def of(cls, secret: Mapping[str, bytes]) -> Credentials:
@@ -54,11 +59,18 @@ class Credentials:
                         raise InvalidCredentialsError(f"the key {name} does not hold text") from None
             return ""
 
+        app_id, ca = text("githubAppID").strip(), text("ca.crt", "caFile")
+        app = None
+        if app_id:
+            installation, key = text("githubAppInstallationID").strip(), text("githubAppPrivateKey")
+            api = text("githubAppBaseURL").strip()
+            app = App(app_id, installation, key, ca=ca, **({"api": api} if api else {}))
         return cls(
+            app=app,
             username=text("username").strip(),
             password=text("password").strip("\r\n"),
             bearer_token=text("bearerToken").strip(),
-            ca=text("ca.crt", "caFile"),
+            ca=ca,
             certificate=text("tls.crt", "certFile"),
             certificate_key=text("tls.key", "keyFile"),
             identity=text("identity", "ssh-privatekey"),
@@ -67,7 +79,9 @@ class Credentials:
 
 
 @contextmanager
-def in_use(credentials: Credentials, url: str, *, home: Path, ssh: str) -> Iterator[dict[str, str]]:
+def in_use(
+    credentials: Credentials, url: str, *, home: Path, ssh: str, proxy: ProxyAddress | None = None
+) -> Iterator[dict[str, str]]:
     """The environment in which one Git command has the credentials; afterwards every trace of them is gone.
 
     Args:
@@ -75,6 +89,7 @@ def in_use(credentials: Credentials, url: str, *, home: Path, ssh: str) -> Itera
         url: The repository.
         home: Where the private folder is made; its ``gitconfig`` goes on to hold.
         ssh: The ssh command without credentials.
+        proxy: The way to an http or https URL, if not the straight one.
 
     Raises:
         InvalidCredentialsError: They are not enough for the URL.
@@ -85,13 +100,19 @@ def in_use(credentials: Credentials, url: str, *, home: Path, ssh: str) -> Itera
         if how == "ssh":
             yield _for_ssh(credentials, folder, ssh)
         elif how in ("http", "https"):
-            yield _for_http(credentials, url, folder, home / "gitconfig")
+            yield _for_http(credentials, url, folder, home / "gitconfig", proxy)
         else:
             raise InvalidCredentialsError(f"credentials are of no use for a {how} URL")
 
 
-def _for_http(credentials: Credentials, url: str, folder: Path, config: Path) -> dict[str, str]:
+def _for_http(
+    credentials: Credentials, url: str, folder: Path, config: Path, proxy: ProxyAddress | None
+) -> dict[str, str]:
     settings, environment = {"include.path": str(config)}, {}
+    if proxy is not None:
+        settings["http.proxy"] = proxy.url
+        if proxy.login:
+            settings["http.proxyAuthMethod"] = "basic"  # at once: some proxies hang up after asking for it
     if credentials.ca:
         environment["GIT_SSL_CAINFO"] = _write(folder / "ca", credentials.ca)  # comes before all configuration
     if credentials.certificate:

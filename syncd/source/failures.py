@@ -33,6 +33,16 @@ _MEANINGS: Final = tuple(
             "the server's certificate is not trusted",
         ),
         (
+            r"http code 407 from proxy|connect tunnel failed, response 407|proxy authentication required",
+            errors.AuthenticationRefusedError,
+            "the proxy wants other credentials",
+        ),
+        (
+            r"could not resolve proxy|from proxy after connect|connect tunnel failed|proxy connect aborted",
+            errors.RepositoryUnreachableError,
+            "the proxy cannot be reached, or does not let syncd through",
+        ),
+        (
             (
                 r"could not resolve host|name or service not known|temporary failure in name resolution|"
                 r"nodename nor servname"

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from syncd.source import credentials, failures
-from syncd.source.command import OUTPUT_LIMIT, SSH, GitCommandFailedError
+from syncd.source import failures
+from syncd.source.command import OUTPUT_LIMIT, GitCommandFailedError
 from syncd.source.errors import (
     InvalidCredentialsError,
     MirrorDamagedError,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from syncd.source.access import Access
     from syncd.source.command import GitRunner
     from syncd.source.refs import Target
-    from syncd.source.secrets import SecretPlace, SecretReader
 
 _OURS: Final = "refs/syncd/"
 _FETCH: Final = (
@@ -70,19 +70,17 @@ class Mirror:
         directory: Where the copies are.
         url: The repository.
         runner: Runs Git.
-        secret: Where the credentials are, and who reads it, for each question anew, as they may be rotated.
+        access: The way to it.
     """
 
-    def __init__(
-        self, directory: Path, url: str, runner: GitRunner, secret: tuple[SecretPlace, SecretReader] | None = None
-    ) -> None:
+    def __init__(self, directory: Path, url: str, runner: GitRunner, access: Access) -> None:
         self.url = display(url)
         self._location = location(url)
-        self._secret = secret
+        self._access = access
         self._network = {"GIT_ALLOW_PROTOCOL": allowed_protocols(url)}
         self._runner = runner
         # Who has other credentials, or none, has a mirror of their own: having fetched is no right to read.
-        self.name = hashlib.sha256(f"{self._location}\0{secret[0] if secret else ''}".encode()).hexdigest()[:32]
+        self.name = hashlib.sha256(f"{self._location}\0{access.identity}".encode()).hexdigest()[:32]
         self._directory = directory / f"{self.name}.git"
         self._lock_file = directory / f"{self.name}.lock"
         self._lock = threading.Lock()
@@ -219,7 +217,7 @@ class Mirror:
     def _talk(self, *arguments: str, deadline: float) -> bytes:
         """Run a command that talks to the server."""
         try:
-            with self._credentials() as variables, self._runner.conversation(arguments[0]):
+            with self._opened(deadline) as variables, self._runner.conversation(arguments[0]):
                 done = self._runner.run(
                     *arguments,
                     directory=self._directory,
@@ -239,14 +237,9 @@ class Mirror:
         return done.stdout
 
     @contextlib.contextmanager
-    def _credentials(self) -> Iterator[dict[str, str]]:
-        if self._secret is None:
-            yield {}
-            return
+    def _opened(self, deadline: float) -> Iterator[dict[str, str]]:
         try:
-            place, reader = self._secret
-            loaded = credentials.Credentials.of(place.read(reader))
-            with credentials.in_use(loaded, self._location, home=self._runner.home, ssh=SSH) as variables:
+            with self._access.opened(self._location, self._runner.home, deadline) as variables:
                 yield variables
         except InvalidCredentialsError as error:
             raise InvalidCredentialsError(f"{self.url}: {error}") from None

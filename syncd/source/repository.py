@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from syncd.model import Revision
 from syncd.source import refs
+from syncd.source.access import Access
 from syncd.source.command import GitRunner
 from syncd.source.errors import MirrorDamagedError
+from syncd.source.github import AppTokens
 from syncd.source.inputs import Inputs, scan, still_hold
 from syncd.source.mirror import Mirror, StaleAdvertisementError, remove_unused
+from syncd.source.proxy import Proxy
 from syncd.source.refs import Target
 from syncd.source.secrets import NoCluster, SecretPlace
 from syncd.source.snapshot import Snapshot
@@ -57,10 +60,11 @@ class Repositories:
         self._runner = GitRunner(directory, stop, observer)
         self._limits = limits
         self._secrets = secrets
+        self._tokens = AppTokens()
         self._verifier = Verifier(self._runner, secrets)
         remove_unused(directory, _UNUSED_SECONDS)
         self._lock = threading.Lock()
-        self._mirrors: dict[tuple[str, SecretPlace | None], Mirror] = {}
+        self._mirrors: dict[tuple[str, SecretPlace | None, Proxy | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
 
     def resolve(
@@ -113,11 +117,12 @@ class Repositories:
 
     def _mirror(self, git: GitSource, namespace: str) -> Mirror:
         place = SecretPlace.of(git.secret_file, git.secret_ref, namespace)
-        key = (git.url, place)
+        proxy = Proxy.of(git.proxy, namespace)
+        key = (git.url, place, proxy)
         with self._lock:
             if key not in self._mirrors:
-                secret = (place, self._secrets) if place else None
-                self._mirrors[key] = Mirror(self._directory, git.url, self._runner, secret)
+                access = Access(place, proxy, self._secrets, self._tokens)
+                self._mirrors[key] = Mirror(self._directory, git.url, self._runner, access)
             return self._mirrors[key]
 
     def _look(

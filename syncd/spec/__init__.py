@@ -15,7 +15,7 @@ from syncd.spec.merge import MergePolicy, MergeRule
 from syncd.spec.overrides import Image, Overrides, Patch, PatchTarget
 from syncd.spec.prune import Adopt, Prune, PruneBudget
 from syncd.spec.render import HelmRender, KustomizeRender, PlainRender, Render
-from syncd.spec.source import GitRef, GitSource, GitVerify, Source
+from syncd.spec.source import GitProxy, GitRef, GitSource, GitVerify, Source
 from syncd.spec.substitute import Substitute, ValuesFrom
 from syncd.spec.sync import API_VERSION, KIND, FieldProblem, SpecError, Sync, SyncMetadata, SyncSpec, parse_sync
 from syncd.spec.target import Target
@@ -29,6 +29,7 @@ __all__ = [
     "DriftPolicy",
     "FieldProblem",
     "FieldRule",
+    "GitProxy",
     "GitRef",
     "GitSource",
     "GitVerify",

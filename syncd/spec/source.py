@@ -45,6 +45,31 @@ class GitRef(Model):
         return self.branch or self.tag or self.semver or self.commit or "HEAD"
 
 
+class GitProxy(Model):
+    """The way to a repository that is not reached straight: a proxy for http and https.
+
+    Give `address`, a Secret with the key `address`, or both. The daemon's own environment variables `https_proxy` and
+    `no_proxy` hold for every Sync without a proxy of its own.
+    """
+
+    model_config = ConfigDict(json_schema_extra=rules(at_most_one("secretFile", "secretRef")))
+
+    address: str | None = Field(default=None, max_length=2048, pattern=r"^https?://[A-Za-z0-9_\[][A-Za-z0-9_.:\]-]*/?$")
+    """Where it is, like `http://proxy.example.com:3128`."""
+    secret_file: str | None = Field(default=None, min_length=1)
+    """A folder or a YAML file with the keys `username` and `password`, where the proxy wants them, and `address`."""
+    secret_ref: SecretRef | None = None
+    """A Secret in the Sync's own namespace of the cluster, with the same keys."""
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> GitProxy:
+        if self.secret_file is not None and self.secret_ref is not None:
+            raise ValueError("give secretFile or secretRef, not both")
+        if self.address is None and self.secret_file is None and self.secret_ref is None:
+            raise ValueError("give address, or a Secret that has it")
+        return self
+
+
 class GitVerify(Model):
     """Whose signatures count. What nobody of them has signed is never rendered: the last good revision stays."""
 
@@ -88,12 +113,15 @@ class GitSource(Model):
     """Which revision to follow."""
     secret_file: str | None = Field(default=None, min_length=1)
     """Credentials: a folder with a file for each key, as Kubernetes mounts a Secret, or a YAML file with a Secret.
-    For https the keys are `username` and `password`, or `bearerToken`, and `ca.crt`, `tls.crt` and `tls.key`; for ssh
+    For https the keys are `username` and `password`, or `bearerToken`, and `ca.crt`, `tls.crt` and `tls.key`, or those
+    of a GitHub App: `githubAppID`, `githubAppInstallationID`, `githubAppPrivateKey` and `githubAppBaseURL`; for ssh
     `identity`, `known_hosts`, and `password` for the key's passphrase. Read anew for each question to the server."""
     secret_ref: SecretRef | None = None
     """Credentials: a Secret in the Sync's own namespace of the cluster, with the same keys. Read anew for each question
     to the server, so that rotated credentials are used at once."""
 
+    proxy: GitProxy | None = None
+    """The way to an http or https URL, if not the straight one."""
     verify: GitVerify | None = None
     """Follow only what was signed. Without it, whoever can push decides what is applied."""
 
@@ -101,6 +129,8 @@ class GitSource(Model):
     def _consistent(self) -> GitSource:
         if self.secret_file is not None and self.secret_ref is not None:
             raise ValueError("give secretFile or secretRef, not both")
+        if self.proxy is not None and not self.url.startswith(("https://", "http://")):
+            raise ValueError("proxy is for http and https URLs")
         if self.verify and self.verify.mode != "HEAD" and self.ref.tag is None and self.ref.semver is None:
             raise ValueError(f"verify.mode {self.verify.mode} needs ref.tag or ref.semver: nothing else has a tag")
         return self
