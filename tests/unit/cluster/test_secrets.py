@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.cluster.errors import SecretUnavailableError, ServerError
-from syncd.cluster.secrets import ClusterSecrets
+from syncd.cluster.errors import SecretMissingError, SecretUnavailableError, ServerError
+from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
 from tests.unit.cluster.test_client import client_of
 
 if TYPE_CHECKING:
@@ -64,3 +64,18 @@ def test_a_server_that_fails_is_not_taken_for_a_missing_secret() -> None:
         pytest.raises(ServerError),
     ):
         ClusterSecrets(client).read("syncd", "git")
+def test_a_config_map_is_read_in_the_same_way() -> None:
+    data = {"kind": "ConfigMap", "data": {"a": "text"}, "binaryData": {"b": "/w=="}}
+    with client_of(lambda exchange: exchange.reply(data)) as (client, server):
+        assert ClusterConfigMaps(client).read("syncd", "values") == {"a": b"text", "b": b"\xff"}
+    assert server.requests[0].path == "/api/v1/namespaces/syncd/configmaps/values"
+
+
+@pytest.mark.parametrize(("code", "reason", "missing"), [(404, "NotFound", True), (403, "Forbidden", False)])
+def test_only_what_is_not_there_is_missing(code: int, reason: str, *, missing: bool) -> None:
+    with (
+        client_of(lambda exchange: exchange.reply(status(code, reason), code)) as (client, _),
+        pytest.raises(SecretUnavailableError, match="the ConfigMap syncd/values") as caught,
+    ):
+        ClusterConfigMaps(client).read("syncd", "values")
+    assert isinstance(caught.value, SecretMissingError) is missing

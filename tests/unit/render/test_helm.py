@@ -7,6 +7,7 @@ import pytest
 
 from syncd.kubeyaml import YAMLError
 from syncd.model import InvalidInputError, SyncdError
+from syncd.render import Capabilities, Renderer, Surroundings
 from syncd.render.errors import InvalidManifestError, RenderFailedError
 from syncd.render.tools import Tools
 from syncd.source.errors import LimitExceededError, UnsupportedContentError
@@ -92,6 +93,34 @@ def test_templates_see_the_versions_that_the_sync_names(bench: Bench) -> None:
     options = {"kubeVersion": "1.29.0", "apiVersions": ["example.com/v1"]}
     (manifest,) = bench.commit_and_render(files, helm=options)
     assert manifest.body["data"] == {"minor": "29", "has": "true"}
+
+
+ASKING = {
+    "Chart.yaml": CHART["Chart.yaml"],
+    "templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
+    "  version: {{ .Capabilities.KubeVersion.Version }}\n"
+    '  oaks: {{ .Capabilities.APIVersions.Has "example.com/v1/Oak" | quote }}\n',
+}  # fmt: skip
+
+
+def test_templates_see_the_cluster_as_it_is_now(bench: Bench) -> None:
+    now = [Capabilities("v1.31.4-eks-1", ("example.com/v1", "example.com/v1/Oak"))]
+    bench.renderer = Renderer(surroundings=Surroundings(capabilities=lambda: now[0]))
+    first = bench.commit_and_render(ASKING)
+    assert first[0].body["data"] == {"version": "v1.31.4-eks-1", "oaks": "true"}
+    assert bench.render() is first
+    now[0] = Capabilities("v1.32.0", ())
+    assert bench.render()[0].body["data"] == {"version": "v1.32.0", "oaks": "false"}
+    explicit = {"kubeVersion": "1.29.0", "apiVersions": ["example.com/v1/Oak"]}
+    assert bench.render(bench.spec(helm=explicit))[0].body["data"] == {"version": "v1.29.0", "oaks": "true"}
+
+
+def test_only_charts_depend_on_the_cluster(bench: Bench) -> None:
+    def unreachable() -> Capabilities:
+        raise AssertionError
+
+    bench.renderer = Renderer(surroundings=Surroundings(capabilities=unreachable))
+    assert names(bench.commit_and_render({"a.yaml": config_map("a")})) == ["a"]
 
 
 def test_a_template_sees_nothing_of_our_environment_and_no_cluster(
