@@ -15,8 +15,6 @@ from syncd.spec import SpecError, SyncSpec, parse_sync
 from tests.unit.render.test_plain import config_map, names
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.unit.render.conftest import Bench
 
 
@@ -244,16 +242,3 @@ def test_options_that_do_not_hold_are_refused(helm: dict[str, object]) -> None:
     spec = {"source": {"git": {"url": "/x"}}, "render": {"helm": helm}}
     with pytest.raises(SpecError):
         parse_sync({"metadata": {"name": "a"}, "spec": spec})
-
-
-@pytest.mark.corpus
-def test_the_chart_of_a_real_application_is_its_release(bench: Bench, shared: Path) -> None:
-    import shutil  # noqa: PLC0415 - only here
-
-    shutil.copytree(shared / "corpus", bench.repo.work, dirs_exist_ok=True)
-    bench.repo.commit()
-    chart = bench.render(bench.spec("microservices-demo/helm-chart", helm={}))
-    release = bench.render(bench.spec("microservices-demo/kustomize"))
-    written = {manifest.key._replace(namespace="") for manifest in chart}
-    # The chart alone brings an account for its load generator's cleanup; both bring everything else.
-    assert {manifest.key for manifest in release} <= written
