@@ -136,7 +136,7 @@ def _filter(tree: Tree, plain: PlainRender) -> Callable[[str], bool]:
 
 def _lines(tree: Tree, name: str) -> list[str]:
     try:
-        lines = tree.read([name])[name].decode("utf-8").splitlines()
+        lines = tree.read([name])[name].decode("utf-8-sig").splitlines()
         pathspec.GitIgnoreSpec.from_lines(lines)
     except ValueError as error:
         raise UnsupportedContentError(f"it cannot be read: {error}", tree.origin(name)) from None
