@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from syncd.cli.exits import Exit
 from syncd.cli.main import cli
 from syncd.spec import Sync, parse_duration
+from syncd.spec.status import SyncObjectStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +39,10 @@ spec:
       url: https://git.example.com/shop/prod.git
 ```
 
-`syncd run --config PATH` reads every such document in a file, or in the YAML files of a folder. Unknown fields are
-errors, and every error of a document is reported, not only the first.
+`syncd run --config PATH` reads every such document in a file, or in the YAML files of a folder. Without `--config` the
+same documents are objects of the cluster, and what comes of one is in its [status](#status-of-a-sync-object);
+[Syncs as objects](../guide/sync-objects.md) says how to work with them. Unknown fields are errors, and every error of a
+document is reported, not only the first; `syncd validate PATH...` does so without asking anybody.
 
 Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec/`.
 
@@ -47,6 +50,16 @@ Durations are written like `30s`, `5m` or `1h30m`. Generated from `syncd/spec/`.
 | --- | --- | --- | --- |
 """
 
+
+STATUS_HEAD = """
+## Status of a Sync object
+
+Written only when something in it has changed: an uneventful reconcile writes nothing. Lists have a bound, counts are of
+all. The conditions are those that `kubectl wait` and kstatus understand.
+
+| field | type | default | meaning |
+| --- | --- | --- | --- |
+"""
 
 CLI_HEAD = """\
 # The command line
@@ -106,7 +119,11 @@ def _cell(text: str) -> str:
 
 def sync_page() -> str:
     """Return the reference of the Sync document."""
-    return SYNC_HEAD + "".join(f"| `{path}` | {kind} | {default} | {text} |\n" for path, kind, default, text in rows())
+    return SYNC_HEAD + _table(rows()) + STATUS_HEAD + _table(_rows_of(SyncObjectStatus, "status"))
+
+
+def _table(found: Iterator[tuple[str, str, str, str]]) -> str:
+    return "".join(f"| `{path}` | {kind} | {default} | {text} |\n" for path, kind, default, text in found)
 
 
 def rows() -> Iterator[tuple[str, str, str, str]]:

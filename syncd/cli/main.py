@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "run": "Follow Git and keep a cluster equal to it.",
     "plan": "Show what a reconcile would do, and why.",
-    "sync": "Do one reconcile now.",
+    "sync": "Do one reconcile now, or have the daemon do it.",
+    "get": "Show the Sync objects of a cluster.",
+    "suspend": "Have nothing done for Sync objects.",
+    "resume": "Go on with Sync objects that were suspended.",
     "approve": "Allow prunes that are held because there are so many.",
     "destroy": "Delete all objects of a Sync, or release them.",
     "release": "Give up fields of an object, and leave them as they are.",
     "inventory": "Look at the inventory of a Sync, or rebuild a lost one.",
+    "validate": "Check Sync documents, offline.",
     "render": "Print the manifests that Git holds.",
     "status": "Show what a running daemon knows.",
     "demo": "Run three sample environments, a Kubernetes API server and syncd.",
@@ -69,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; every expected error becomes one message on standard error."""
     try:
-        result = cli.main(args=arguments, prog_name="syncd", standalone_mode=False)
+        result = cli.main(args=arguments, prog_name=_program(), standalone_mode=False)
     except click.UsageError as error:
         error.show()
         return Exit.USAGE
@@ -83,6 +88,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         complain(str(error))
         return Exit.FAILURE
     return result if isinstance(result, int) else Exit.OK
+
+
+def _program() -> str:
+    """How it was called: by its name, or by kubectl as a plugin."""
+    return "kubectl syncd" if Path(sys.argv[0]).name == "kubectl-syncd" else "syncd"
 
 
 def complain(message: str) -> None:

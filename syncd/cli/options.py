@@ -36,6 +36,11 @@ def config_option(*, required: bool = True) -> Callable[..., Any]:
     )
 
 
+def namespace_option(text: str) -> Callable[..., Any]:
+    """Add ``--namespace``, with this help text."""
+    return click.option("-n", "--namespace", metavar="NAME", help=text)
+
+
 def sync_option() -> Callable[..., Any]:
     """Add ``--sync``."""
     return click.option(

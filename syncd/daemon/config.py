@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from syncd.kubeyaml import line_of, load_all
 from syncd.model import InvalidInputError, Origin, SyncdError
 from syncd.spec import KIND, SpecError, Sync, parse_sync
+from syncd.spec.objects import parse_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -40,21 +41,47 @@ def load_syncs(path: Path) -> tuple[Sync, ...]:
     Raises:
         ConfigError: Something does not hold; lists all problems of all files.
     """
+    return _load([path], parse_sync, passes_over_others=False)
+
+
+def check_syncs(paths: Iterable[Path], *, as_objects: bool = False) -> tuple[Sync, ...]:
+    """Read every Sync in files and folders as :func:`load_syncs` does; documents of other kinds are passed over.
+
+    Args:
+        paths: The files and folders.
+        as_objects: Whether they are to become objects of a cluster, where not all is allowed.
+
+    Raises:
+        ConfigError: Something does not hold; lists all problems of all files.
+    """
+    return _load(paths, _parse_object if as_objects else parse_sync, passes_over_others=True)
+
+
+def _load(paths: Iterable[Path], parse: Callable[[Any], Sync], *, passes_over_others: bool) -> tuple[Sync, ...]:
     problems: list[str] = []
     found: list[_Found] = []
-    for file in _files(path):
+    paths = tuple(paths)
+    for path in paths:
         try:
-            found.extend(_read(file))
+            for file in _files(path):
+                mine, wrong = _read(file, parse, passes_over_others=passes_over_others)
+                found.extend(mine)
+                problems.extend(wrong)
         except ConfigError as error:
             problems.extend(error.problems)
-        except (OSError, InvalidInputError) as error:
-            problems.append(str(error))
     problems.extend(_doubles(found))
+    if not found and not problems:
+        problems.append(f"{', '.join(map(str, paths))}: there is no Sync in it")
     if problems:
         raise ConfigError(tuple(problems))
-    if not found:
-        raise ConfigError((f"{path}: there is no Sync in it",))
     return tuple(item.sync for item in sorted(found, key=lambda item: item.sync.id))
+
+
+def _parse_object(document: Any) -> Sync:
+    """Read what is to become an object; it is checked as it stands first, so that nothing unknown is passed over."""
+    sync = parse_sync(document)
+    parse_object({"metadata": sync.metadata.model_dump(), "spec": document["spec"]})
+    return sync
 
 
 def _files(path: Path) -> list[Path]:
@@ -65,25 +92,31 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES and file.is_file())
 
 
-def _read(file: Path) -> Iterator[_Found]:
-    data = file.read_bytes()
+def _read(file: Path, parse: Callable[[Any], Sync], *, passes_over_others: bool) -> tuple[list[_Found], list[str]]:
+    """The Syncs of one file, and what does not hold in it."""
+    found: list[_Found] = []
     problems: list[str] = []
-    for document in load_all(data, Origin(path=str(file))):
+    try:
+        data = file.read_bytes()
+        documents = list(load_all(data, Origin(path=str(file))))
+    except (OSError, InvalidInputError) as error:
+        return [], [str(error)]
+    for document in documents:
         origin = Origin(path=str(file), document=document.index, line=document.line)
         value = document.value
         if not isinstance(value, dict) or value.get("kind") != KIND:
             kind = value.get("kind", "no kind") if isinstance(value, dict) else "no mapping"
-            problems.append(f"{origin}: expected a document of kind {KIND}, found {kind}")
+            if not passes_over_others:
+                problems.append(f"{origin}: expected a document of kind {KIND}, found {kind}")
             continue
         try:
-            yield _Found(parse_sync(value), origin)
+            found.append(_Found(parse(value), origin))
         except SpecError as error:
             for problem in error.problems:
                 field = ".".join(str(part) for part in problem.path)
                 line = line_of(data, document.index, problem.path)
                 problems.append(f"{origin._replace(line=line)}: {field}: {problem.message}")
-    if problems:
-        raise ConfigError(tuple(problems))
+    return found, problems
 
 
 def _doubles(found: list[_Found]) -> Iterator[str]:

@@ -17,12 +17,11 @@ from syncd.engine.pagestore import PageStore
 from syncd.inventory import ApplyConfig, names
 from syncd.inventory.applyconfig import ForeignApplyConfigError, pages_named
 from syncd.inventory.brought import clearing_patch, is_apply_config, pointed, pointer
-from syncd.inventory.keylist import list_hash
 from syncd.inventory.ownership import named_owner
 from syncd.model import GroupKind, JSONObject, ObjectKey, Write, WriteMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from syncd.cluster import Cluster
     from syncd.engine.deadline import Deadline
@@ -238,9 +237,8 @@ class InventoryStore:
         with suppress(NotFoundError):
             self._cluster.client.delete(resource, current.namespace, current.name, write, timeout=deadline.request)
 
-    def approve(self, commit: str, candidates: Iterable[ObjectKey], deadline: Deadline) -> None:
-        """Write that a person allows what one commit asks to prune, or just these objects if Git has moved on."""
-        approval = f"{commit}/{list_hash(candidates)}"
+    def approve(self, approval: str, deadline: Deadline) -> None:
+        """Write that a person allows prunes: what :func:`syncd.inventory.keylist.approval_of` says of them."""
         body = {"metadata": {"annotations": {names.APPROVAL_ANNOTATION: approval}}}
         self._patch(self.read(deadline).key, body, deadline)
 

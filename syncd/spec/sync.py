@@ -77,7 +77,8 @@ class SyncSpec(Model):
     `syncd.dev/replace: enabled` or `disabled` on an object overrides it; for Namespaces, CustomResourceDefinitions,
     PersistentVolumes and PersistentVolumeClaims, which hold data or other objects, only that annotation counts."""
     deletion_policy: Literal["Prune", "Orphan"] = "Prune"
-    """What `syncd destroy` does with the objects: delete them, or release them and leave them where they are."""
+    """What becomes of the objects at the end of the Sync, by `syncd destroy` or by the deletion of a Sync object: they
+    are deleted, or released and left where they are."""
     suspend: bool = False
     """Do nothing at all until this is false again."""
 

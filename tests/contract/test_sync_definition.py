@@ -42,7 +42,6 @@ WRONG = {
     "a namespace to create, and none": Wrong(
         "spec.target", {"source": {"git": GIT}, "target": {"createNamespace": True}}, cel=True
     ),
-    "two renderers": Wrong("spec.render", {"source": {"git": GIT}, "render": {"plain": {}, "helm": {}}}, cel=True),
     "a branch and a tag": Wrong(
         "spec.source.git.ref", {"source": {"git": {**GIT, "ref": {"branch": "a", "tag": "b"}}}}, cel=True
     ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from syncd.engine.inventory import InventoryStore
 from syncd.inventory import names
+from syncd.inventory.keylist import approval_of
 from syncd.model import ActionType
 from tests.support.daemon import eventually
 from tests.support.instance import Git, Instance, config_map, namespace, sync
@@ -147,7 +148,7 @@ def test_a_held_prune_goes_on_once_it_is_approved_and_only_that_one(cluster: Clu
         held = life.reconcile(careful)
         assert "budget" in held.plan.prune_held
         deadline = life.deadline()
-        InventoryStore(life.cluster, careful).approve(held.revision.commit, held.plan.candidates, deadline)
+        InventoryStore(life.cluster, careful).approve(approval_of(held.revision.commit, held.plan.candidates), deadline)
     with Instance(cluster.kubeconfig, git) as life:
         result = life.settle(careful)
         assert not result.plan.prune_held

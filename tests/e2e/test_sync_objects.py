@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,3 +166,41 @@ def test_a_definition_that_comes_later_is_noticed_and_one_namespace_may_be_enoug
         stage.wait_ready()
         eventually("it is ready", lambda: "ok" in daemon.get("/readyz"))
         assert stage.maps() == {"a"}
+
+
+def plugin(folder: Path) -> Path:
+    """What the installed package puts beside kubectl; here the package is not installed."""
+    folder.mkdir()
+    script = folder / "kubectl-syncd"
+    script.write_text(f"#!{sys.executable}\nfrom syncd.cli.main import main\n\nmain()\n")
+    script.chmod(0o755)
+    return folder
+
+
+def test_a_person_asks_with_commands_of_kubectl(tmp_path: Path, stage: Stage, repository: Repository) -> None:
+    path = f"{plugin(tmp_path / 'bin')}:{os.environ['PATH']}"
+    kubectl = stage.kubectl.with_environment(PATH=path, PYTHONPATH=str(DEFINITION.parents[2]))
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig):
+        stage.apply(stage.document(prune={"budget": {"objects": 0}}, interval="1h"))
+        stage.wait_ready()
+        assert "usage: kubectl syncd get" in kubectl("syncd", "get", "--help").lower()
+        (row,) = [line.split() for line in kubectl("syncd", "get").splitlines() if "syncd/shop" in line]
+        assert row[:4] == ["syncd/shop", "True", "Synced", "Healthy"]
+
+        assert kubectl("syncd", "suspend", "shop") == "syncd/shop: suspended\n"
+        refused = kubectl.try_run("syncd", "sync", "shop")
+        assert (refused.returncode, "syncd resume" in refused.stderr) == (1, True)
+        assert kubectl("syncd", "resume", "shop", "--namespace", "syncd") == "syncd/shop: resumed\n"
+
+        commit = repository.commit({"one/a.yaml": None})
+        held = kubectl.try_run("syncd", "sync", "syncd/shop")
+        assert held.returncode == 1
+        assert "syncd approve" in held.stderr
+        assert stage.maps() == {"a", "b"}
+        shown = kubectl("syncd", "approve", "syncd/shop", "--yes")
+        assert "ConfigMap shop/a" in shown
+        stage.wait_ready()
+        assert stage.maps() == {"b"}
+        assert kubectl("syncd", "sync", "shop") == f"syncd/shop: applied revision main@{commit[:12]}\n"
+        missing = kubectl.try_run("syncd", "get", "nothing")
+        assert (missing.returncode, "there is no Sync syncd/nothing" in missing.stderr) == (1, True)

@@ -43,6 +43,11 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"## [{syncd.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_kubectl_finds_the_commands_as_a_plugin() -> None:
+    scripts = PROJECT["project"]["scripts"]
+    assert scripts["kubectl-syncd"] == scripts["syncd"]
+
+
 @pytest.mark.parametrize("requirement", PROJECT["project"]["dependencies"])
 def test_a_dependency_has_a_lower_bound(requirement: str) -> None:
     assert ">=" in requirement

@@ -15,6 +15,7 @@ from syncd.cli.options import (
     election_options,
     listen_option,
     log_options,
+    namespace_option,
     webhook_option,
 )
 from syncd.cli.serving import serving
@@ -35,9 +36,7 @@ log = structlog.get_logger("syncd")
 
 @click.command("run")
 @config_option(required=False)
-@click.option(
-    "-n", "--namespace", metavar="NAME", help="Without --config: follow only the Sync objects of this namespace."
-)
+@namespace_option("Without --config: follow only the Sync objects of this namespace.")
 @cluster_options
 @listen_option()
 @data_dir_option()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -11,11 +12,21 @@ from syncd.cli import plan_view
 from syncd.cli.exits import Exit
 from syncd.cli.fields import STYLES
 from syncd.cli.main import complain
-from syncd.cli.options import cluster_options, config_option, data_dir_option, output_option, sync_option
+from syncd.cli.objects import open_objects
+from syncd.cli.options import (
+    Duration,
+    cluster_options,
+    config_option,
+    data_dir_option,
+    namespace_option,
+    output_option,
+    sync_option,
+)
 from syncd.cli.output import console, counts_text, print_json, printable
 from syncd.cli.session import Workplace, choose_syncs, workplace
 from syncd.cli.signals import stopped_by_signal
 from syncd.daemon.report import count
+from syncd.engine.deadline import Deadline
 from syncd.engine.memory import Memory
 from syncd.model import ActionType, OutcomeStatus, SyncdError
 from syncd.telemetry.logs import configure_logging
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from syncd.cli.objects import Found
     from syncd.cli.options import ClusterChoice
     from syncd.engine.result import Reconciliation
     from syncd.model import JSONObject, Outcome
@@ -35,18 +47,40 @@ _SIGNS = {ActionType.CREATE: "+", ActionType.UPDATE: "~", ActionType.PRUNE: "-",
 
 
 @click.command("sync")
-@config_option()
+@click.argument("objects", nargs=-1, metavar="[NAME]...")
+@config_option(required=False)
 @sync_option()
+@namespace_option("Without --config: the namespace of bare names; default: syncd.")
 @cluster_options
 @data_dir_option()
+@click.option("--timeout", type=Duration(), default="5m", show_default=True, help="How long to wait for the daemon.")
 @output_option()
-def command(*, config: Path, names: tuple[str, ...], cluster: ClusterChoice, data_dir: Path, output: str) -> int:
+def command(  # noqa: PLR0913 - one for each option
+    *,
+    objects: tuple[str, ...],
+    config: Path | None,
+    names: tuple[str, ...],
+    namespace: str | None,
+    cluster: ClusterChoice,
+    data_dir: Path,
+    timeout: float,
+    output: str,
+) -> int:
     """Make the cluster equal to Git once, now, and say what was done.
+
+    With --config this process does it itself. Without, the names are those of Sync objects of the cluster: the daemon
+    is asked to reconcile them, and what comes of it is waited for.
 
     Exit statuses: 0 if every Sync went well; 1 if one failed, wholly or for some of its objects.
     """
     configure_logging("error")  # what matters is told as a result or an error
-    syncs = choose_syncs(config, names)
+    if config is None:
+        if not objects or names:
+            raise click.UsageError("name the Sync objects to reconcile, or give --config for Syncs in files")
+        return _ask(objects, namespace, cluster, timeout, output)
+    if namespace:
+        raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")
+    syncs = choose_syncs(config, (*objects, *names))
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
         workplace(cluster, data_dir, stop, config) as place,
@@ -64,6 +98,34 @@ def command(*, config: Path, names: tuple[str, ...], cluster: ClusterChoice, dat
         return Exit.INTERRUPTED
     failed = len(done) < len(results) or any(result.failures or result.interrupted for _, result in done)
     return Exit.FAILURE if failed else Exit.OK
+
+
+def _ask(names: tuple[str, ...], namespace: str | None, choice: ClusterChoice, timeout: float, output: str) -> int:
+    """Have the daemon of a cluster reconcile Sync objects, and wait for that."""
+    with stopped_by_signal(Exit.INTERRUPTED) as stop, open_objects(choice, stop) as syncs:
+        found = syncs.find(names, namespace)
+        if suspended := [item.id for item in found if item.suspended]:
+            raise click.ClickException(f"{', '.join(suspended)}: suspended; first run: syncd resume")
+        asked = [(item, syncs.request(item)) for item in found]
+        deadline = Deadline.after(timeout, stop)
+        done = [
+            syncs.wait(item, "it was not reconciled", partial(_answered, value), lambda: deadline.over)
+            for item, value in asked
+        ]
+    if output == "json":
+        print_json({"items": [item.document for item in done]})
+    for item in done:
+        ready, message = item.condition("Ready")
+        if ready == "False":
+            complain(f"{item.id}: {message}")
+        elif output != "json":
+            click.echo(f"{item.id}: {printable(message)}")
+    return Exit.FAILURE if any(item.condition("Ready")[0] == "False" for item in done) else Exit.OK
+
+
+def _answered(value: str, found: Found) -> bool:
+    """Whether a request was acted on, or never will be."""
+    return found.status.last_handled_request == value or found.condition("Stalled")[0] == "True"
 
 
 def _reconcile(place: Workplace, sync: Sync) -> Reconciliation | None:
