@@ -109,7 +109,7 @@ class Fuse:
         self.blown = threading.Event()
         self._number = number
         self._answered = answered
-        self._count = 0
+        self.count = 0
         self._lock = threading.Lock()
 
     def guard(self, send: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,8 +117,8 @@ class Fuse:
 
         def guarded(*arguments: Any, **options: Any) -> Any:
             with self._lock:
-                self._count += 1
-                last = self._count == self._number
+                self.count += 1
+                last = self.count == self._number
                 if self.blown.is_set() or (last and not self._answered):
                     self._die()
                 if last:

@@ -37,15 +37,17 @@ class Repository:
         """What the newest commit holds."""
         return dict(self._files)
 
-    def commit(self, changes: Mapping[str, str | bytes | None], message: str = "Change") -> str:
-        """Commit files; None deletes one. Gives the commit's id."""
+    def commit(
+        self, changes: Mapping[str, str | bytes | None], message: str = "Change", *, rewrite: bool = False
+    ) -> str:
+        """Commit files; None deletes one; ``rewrite`` throws the history away. Gives the commit's id."""
         for name, content in changes.items():
             if content is None:
                 del self._files[name]
             else:
                 self._files[name] = content.encode() if isinstance(content, str) else content
         stream = [b"commit refs/heads/main\n", _IDENTITY, b"data %d\n%s\n" % (len(message.encode()), message.encode())]
-        if self._exists():
+        if self._exists() and not rewrite:
             stream.append(b"from refs/heads/main^0\n")
         stream.append(b"deleteall\n")
         for name, data in sorted(self._files.items()):

@@ -5,19 +5,16 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from syncd.model import SyncdError
-from syncd.sandbox import responses
-from syncd.sandbox.app import Fault
 from syncd.sandbox.server import SandboxServer
+from tests.support.faults import FAULTS, SLOW, Executioner, Strike
 from tests.support.instance import Fuse, Git, Instance, KilledError, apply_config, config_map, namespace, picture, sync
+from tests.support.process import start_sync
 from tests.support.repository import Repository
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.model import JSONObject
-    from syncd.sandbox.app import Audit
+    from syncd.sandbox.app import Audit, Fault
     from syncd.sandbox.requests import Request
 
 BEFORE = [namespace("shop"), config_map("settings", colour="blue"), config_map("old")]
@@ -43,8 +40,6 @@ LIMITS = {"no pages": 0, "pages": 10, "pages come": 70, "pages come and go": 90}
 """How long a list may be without pages: before, while both are listed, and after, it takes 62, 101 and 81 bytes."""
 SYNC = sync(prune={"budget": {"percent": 100}})
 MADE_BY_CONTROLLERS = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
-_SLOW = 1.0
-"""Seconds by which an answer comes too late for a request that may take half of that."""
 
 
 class Site:
@@ -184,23 +179,6 @@ def test_a_reconcile_that_is_killed_while_it_prunes_a_namespace_ends_as_if_it_ha
             return
 
 
-def refusal(code: int) -> Fault:
-    reasons = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}
-    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reasons[code]}
-    return Fault(response=responses.plain({**status, "message": "so the test wants it"}, code))
-
-
-FAULTS = {
-    "409": refusal(409),
-    "429": refusal(429),
-    "500": refusal(500),
-    "503": refusal(503),
-    "cut before": Fault(cut="before"),
-    "cut after": Fault(cut="after"),
-    "too late": Fault(delay=_SLOW),
-}
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
     open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, fault: str
@@ -211,7 +189,7 @@ def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
             site.fault = strike
             with contextlib.suppress(SyncdError), monkeypatch.context() as patch:
                 if fault == "too late":
-                    patch.setattr("syncd.engine.deadline._REQUEST", _SLOW / 2)
+                    patch.setattr("syncd.engine.deadline._REQUEST", SLOW / 2)
                 life.reconcile(SYNC)
             site.fault = lambda _request: None
             life.settle(SYNC)
@@ -220,25 +198,6 @@ def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
         if not strike.hit:
             assert number > 12, "the scenario makes fewer requests than it should"
             return
-
-
-class Strike:
-    """Has one request, by its number, meet a fault."""
-
-    def __init__(self, number: int, fault: Fault) -> None:
-        self.hit = ""
-        self._number = number
-        self._fault = fault
-        self._count = 0
-
-    def __call__(self, request: Request) -> Fault | None:
-        if request.verb == "watch":
-            return None
-        self._count += 1
-        if self._count != self._number:
-            return None
-        self.hit = f"{request.verb} {request.path}"
-        return self._fault
 
 
 def test_a_process_that_is_killed_ends_as_if_it_had_not_been(open_site: Callable[[], Site], tmp_path: Path) -> None:
@@ -274,38 +233,3 @@ def undisturbed(open_site: Callable[[], Site]) -> dict[str, JSONObject]:
     with live(site, BEFORE) as life:
         life.settle(SYNC)
     return recover(site)
-
-
-def start_sync(config: Path, kubeconfig: Path, data: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "syncd.cli", "sync", "--config", str(config)]
-    return subprocess.Popen(
-        [*command, "--kubeconfig", str(kubeconfig), "--data-dir", str(data)],
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-
-
-class Executioner:
-    """Kills a process when its n-th request arrives, or once the server has done it."""
-
-    def __init__(self, process: subprocess.Popen[bytes], number: int, *, done: bool) -> None:
-        self._process = process
-        self._number = number
-        self._done = done
-        self._arrived = 0
-        self._ended = 0
-
-    def before(self, _request: Request) -> Fault | None:
-        self._arrived += 1
-        if self._arrived < self._number or self._done:
-            return None
-        self._kill()
-        return Fault(cut="before")
-
-    def after(self, _audit: Audit) -> None:
-        self._ended += 1
-        if self._ended >= self._number:
-            self._kill()
-
-    def _kill(self) -> None:
-        os.kill(self._process.pid, signal.SIGKILL)
