@@ -93,6 +93,8 @@ class Revision(NamedTuple):
     """What was asked for, as a person would write it: a branch, tag, version range or commit."""
     commit: str
     tree: str
+    news: str = ""
+    """What is worth telling about how the ref came to this commit, such as a history that was rewritten."""
 
     def __str__(self) -> str:
         return f"{self.ref}@{self.commit[:12]}"

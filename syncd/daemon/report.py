@@ -76,6 +76,8 @@ def after_reconcile(
     if unfollowed is not None:
         texts = (str(unfollowed), verdict.error) if verdict.error else (str(unfollowed),)
         verdict = _Verdict(unfollowed.reason, "; ".join(texts), (str(unfollowed), *verdict.problems))
+    verdict = verdict._replace(message=verdict.message or result.revision.news)
+    verdict = verdict._replace(message=verdict.message or result.revision.news)
     return _ended(status, verdict, result.durations, now, noteworthy=result.plan.changes_cluster)
 
 

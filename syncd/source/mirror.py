@@ -15,6 +15,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from syncd.source import failures
 from syncd.source.command import OUTPUT_LIMIT, GitCommandFailedError
 from syncd.source.errors import (
@@ -25,6 +27,7 @@ from syncd.source.errors import (
     SourceError,
     SourceTimeoutError,
 )
+from syncd.source.history import what_happened
 from syncd.source.objects import parse_refs
 from syncd.source.processes import ProcessOutputError, ProcessTimeoutError
 from syncd.source.refs import nothing_there
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from syncd.source.access import Access
     from syncd.source.command import GitRunner
     from syncd.source.refs import Target
+
+log = structlog.get_logger("syncd")
 
 _OURS: Final = "refs/syncd/"
 _FETCH: Final = (
@@ -90,6 +95,13 @@ class Mirror:
         self._advertised: dict[str, str] = {}
         self._advertised_for: frozenset[str] = frozenset()
         self._advertised_at = float("-inf")
+        self._followed: dict[str, str] = {}
+        self._news: dict[str, str] = {}
+
+    @property
+    def home(self) -> Path:
+        """Where private folders may be made."""
+        return self._runner.home
 
     # --- the lock ------------------------------------------------------------------------------------------------
 
@@ -181,8 +193,43 @@ class Mirror:
             self._fetch(target, deadline)
         self._tidy(deadline)
 
+    def follow(self, target: Target, deadline: float) -> str:
+        """Take note that a ref stands for this commit now, which is there.
+
+        Returns:
+            What is worth telling about how it came to that, until it stands for another; most often "".
+        """
+        place = _our_ref(target, "followed/")
+        known = self._followed.get(target.ref)
+        if known is None:
+            known = (
+                self.read("for-each-ref", "--format=%(objectname)", place, deadline=deadline).decode("ascii").strip()
+            )
+        if known != target.commit:
+            self._news[target.ref] = what_happened(self, known, target, deadline) if known else ""
+            self.read("update-ref", place, target.commit, deadline=deadline)
+            if self._news[target.ref]:
+                log.warning("history rewritten", repository=self.url, news=self._news[target.ref])
+        self._followed[target.ref] = target.commit
+        return self._news.get(target.ref, "")
+
+    def fetch_into(self, folder: Path, *options: str, deadline: float, size_limit: int) -> None:
+        """Fetch into another repository than the mirror.
+
+        Args:
+            folder: The repository.
+            options: Options of ``git fetch``, and what is fetched.
+            deadline: On ``time.monotonic()``'s clock.
+            size_limit: How many bytes it may write.
+        """
+        *options_only, wanted = options
+        self._talk(
+            *_FETCH, *options_only, "--", self._location, wanted,
+            deadline=deadline, directory=folder, size_limit=size_limit,
+        )  # fmt: skip
+
     def _fetch(self, target: Target, deadline: float) -> None:
-        ours = _OURS + hashlib.sha256((target.ref or target.commit).encode()).hexdigest()[:32]
+        ours = _our_ref(target)
         try:
             self._fetch_refs(target, ours, deadline)
         except GitCommandFailedError as failure:
@@ -214,17 +261,19 @@ class Mirror:
             else:
                 return
 
-    def _talk(self, *arguments: str, deadline: float) -> bytes:
+    def _talk(
+        self, *arguments: str, deadline: float, directory: Path | None = None, size_limit: int = MIRROR_LIMIT
+    ) -> bytes:
         """Run a command that talks to the server."""
         try:
             with self._opened(deadline) as variables, self._runner.conversation(arguments[0]):
                 done = self._runner.run(
                     *arguments,
-                    directory=self._directory,
+                    directory=directory or self._directory,
                     deadline=deadline,
                     environment={**self._network, **variables},
                     output_limit=_REFS_LIMIT,
-                    limits={resource.RLIMIT_FSIZE: MIRROR_LIMIT},
+                    limits={resource.RLIMIT_FSIZE: size_limit},
                 )
             failures.check_redirect(self._location, done.stderr.decode(errors="replace"))
         except ProcessTimeoutError:
@@ -245,6 +294,10 @@ class Mirror:
             raise InvalidCredentialsError(f"{self.url}: {error}") from None
 
     # --- reading and repairing -----------------------------------------------------------------------------------
+
+    def run_in(self, folder: Path, *arguments: str, deadline: float) -> bytes:
+        """Run a command that needs another repository only."""
+        return self._runner.run(*arguments, directory=folder, deadline=deadline).stdout
 
     def read(self, *arguments: str, deadline: float, stdin: bytes = b"", output_limit: int = OUTPUT_LIMIT) -> bytes:
         """Run a command that needs the mirror only, and cannot fail unless the mirror is damaged.
@@ -291,6 +344,7 @@ class Mirror:
         """Make an empty mirror in the place of whatever there is."""
         shutil.rmtree(self._directory, ignore_errors=True)
         self._present.clear()
+        self._followed.clear()
         self._directory.mkdir(parents=True)
         self.read("init", "--bare", "--quiet", "--template=", deadline=deadline)
         self._damaged = False
@@ -316,6 +370,10 @@ def remove_unused(directory: Path, seconds: float) -> None:
             # Never the lock file itself: another process may be about to wait for it.
             if time.time() - lock_file.stat().st_mtime > seconds and _try_lock(file.fileno()):
                 shutil.rmtree(lock_file.with_suffix(".git"), ignore_errors=True)
+
+
+def _our_ref(target: Target, kind: str = "") -> str:
+    return f"{_OURS}{kind}{hashlib.sha256((target.ref or target.commit).encode()).hexdigest()[:32]}"
 
 
 def _try_lock(file: int) -> bool:

@@ -89,13 +89,13 @@ class Repositories:
         """
         asked_at = time.monotonic()
         mirror = self._mirror(git, namespace)
-        target = self._target(mirror, git, asked_at - max_age, deadline)
+        target, news = self._target(mirror, git, asked_at - max_age, deadline)
         try:
             inputs = self._look(mirror, git, target, path, namespace=namespace, deadline=deadline)
         except MirrorDamagedError:
             self._ensure(mirror, target.commit, deadline)
             inputs = self._look(mirror, git, target, path, namespace=namespace, deadline=deadline)
-        return Revision(str(git.ref), target.commit, inputs.identity)
+        return Revision(str(git.ref), target.commit, inputs.identity, news)
 
     def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float, namespace: str = "") -> Tree:
         """The files that a Sync reads in a revision; nothing is read before somebody asks the tree.
@@ -133,10 +133,11 @@ class Repositories:
             self._verifier.check(mirror, git.verify, target, namespace=namespace, deadline=deadline)
         return self._inputs_of(Snapshot(mirror, target.commit, deadline), path)
 
-    def _target(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> Target:
+    def _target(self, mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> tuple[Target, str]:
+        """What is to be followed now, and what is worth telling about how it came to that."""
         if git.ref.commit is not None:
             self._ensure(mirror, git.ref.commit, deadline)
-            return Target("", git.ref.commit)
+            return Target("", git.ref.commit), ""
         with mirror.exclusive(deadline):
             try:
                 return _newest(mirror, git, newer_than, deadline)
@@ -167,8 +168,8 @@ class Repositories:
         return found
 
 
-def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> Target:
+def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> tuple[Target, str]:
     advertised = mirror.advertised(refs.patterns(git.ref), newer_than=newer_than, deadline=deadline)
     target = refs.choose(mirror.url, git.ref, advertised)
     mirror.fetch(target, deadline)
-    return target
+    return target, mirror.follow(target, deadline)
