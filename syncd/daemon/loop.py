@@ -38,6 +38,8 @@ log = structlog.get_logger("syncd")
 
 _PENDING_INTERVAL = 10.0
 """Seconds at most until what is still to be pruned is looked at again."""
+_SHARED = 0.25
+"""An answer of Git to another Sync is as good as one's own for this part of the interval."""
 _AFTER_DEFECT = timedelta(seconds=60)
 """When a Sync is tried again after a defect so bad that its own schedule could not be made."""
 _DIAGNOSIS = 10.0
@@ -96,6 +98,7 @@ class SyncLoop:
         self._superseded = False
         self._revision: Revision | None = None
         self._unfollowed: SyncdError | None = None
+        self._asked_at = 0.0
         self._applying: Revision | None = None
         self._memory = Memory()
         self._ledger = DriftLedger()
@@ -111,6 +114,8 @@ class SyncLoop:
         moment = _now() + timedelta(seconds=self._paces.delay(key, time.monotonic()) if key else 0.0)
         with self._lock:
             self._agenda.add(cause, moment)
+            if cause.asks_git:
+                self._asked_at = time.monotonic()
             if not self._running or cause.asks_git:
                 self._wake(self.sync.id, moment)
 
@@ -226,7 +231,7 @@ class SyncLoop:
         error: SyncdError | None = None
         try:
             if self._revision is None or any(cause.asks_git for cause in causes):
-                self._revision = self._follow(self._revision, deadline)
+                self._revision = self._follow(self._revision, deadline, self._max_age(causes, before))
                 durations["fetch"] = time.perf_counter() - begin
             if obstacle := self._wait_for_others(self._revision):
                 return report.held_back(before, WAITS_FOR_SYNC, obstacle, self._revision, _now()), 0.0
@@ -248,13 +253,22 @@ class SyncLoop:
             return self._failed(before, error, durations), getattr(error, "retry_after", None) or 0.0
         return self._ended(before, replace(result, durations=durations), causes), 0.0
 
-    def _follow(self, known: Revision | None, deadline: Deadline) -> Revision:
+    def _max_age(self, causes: frozenset[Cause], before: SyncStatus) -> float:
+        """How old an answer of Git may be that another Sync of the repository has got, in seconds.
+
+        So many Syncs of one repository ask it as often as a few do, also when a webhook wakes them all.
+        """
+        if Cause.REQUEST in causes:
+            return time.monotonic() - self._asked_at
+        return 0.0 if before.failures else self.sync.spec.interval * _SHARED
+
+    def _follow(self, known: Revision | None, deadline: Deadline, max_age: float) -> Revision:
         """The revision to keep to: the newest, or the last good one for as long as there is no newer that may be used.
 
         So drift is corrected while the repository is away, or holds what nobody trustworthy has signed.
         """
         try:
-            revision = self._reconciler.resolve(self.sync, deadline)
+            revision = self._reconciler.resolve(self.sync, deadline, max_age)
         except SyncdError as error:
             if known is None or deadline.over:
                 raise

@@ -111,9 +111,9 @@ class Reconciler:
         self._claims.forget(sync_id)
         self._cluster.live.want(sync_id, ())
 
-    def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
-        """The revision that the Sync's source has now."""
-        return self._sources.resolve(sync, deadline)
+    def resolve(self, sync: Sync, deadline: Deadline, max_age: float = 0.0) -> Revision:
+        """The revision that the Sync's source has now, or had at most so many seconds ago."""
+        return self._sources.resolve(sync, deadline, max_age)
 
     def plan(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
         """Say what a reconcile would do, and do nothing: not even the apply-config object is made."""

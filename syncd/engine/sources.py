@@ -19,10 +19,20 @@ class Sources:
         self._repositories = repositories
         self._renderer = renderer
 
-    def resolve(self, sync: Sync, deadline: Deadline) -> Revision:
-        """The revision that the Sync's repository has now; only asks, unless there is something new to fetch."""
+    def resolve(self, sync: Sync, deadline: Deadline, max_age: float = 0.0) -> Revision:
+        """The revision that the Sync's repository has now; only asks, unless there is something new to fetch.
+
+        Args:
+            sync: Names the repository.
+            deadline: When to give up.
+            max_age: How old, in seconds, an answer may be that the repository gave to another Sync.
+        """
         return self._repositories.resolve(
-            sync.spec.source.git, sync.spec.path, deadline=deadline.at, namespace=sync.metadata.namespace
+            sync.spec.source.git,
+            sync.spec.path,
+            deadline=deadline.at,
+            max_age=max_age,
+            namespace=sync.metadata.namespace,
         )
 
     def manifests(self, sync: Sync, revision: Revision, deadline: Deadline) -> tuple[Manifest, ...]:

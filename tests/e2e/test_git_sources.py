@@ -140,6 +140,33 @@ def has_reason(reason: str, status: dict[str, Any]) -> bool:
     return bool(status["reason"] == reason)
 
 
+def test_many_syncs_of_one_repository_ask_and_fetch_as_one(tmp_path: Path, repository: Repository) -> None:
+    names = [f"sync-{number}" for number in range(12)]
+    files = {f"{name}/a.yaml": MAP.replace("settings", name) % "blue" for name in names}
+    commit = repository.commit(files)
+    (tmp_path / "webhook").write_text("open sesame\n")
+    sandbox = Sandbox(tmp_path)
+    try:
+        with serving(repository.path.parent) as server:
+            url = f"{server.url}/{repository.path.name}"
+            documents = [sync_document(name, url, path=name, interval="1h") for name in names]
+            options = ("--webhook-secret-file", str(tmp_path / "webhook"))
+            with DaemonProcess(tmp_path, sandbox.kubeconfig, *documents, options=options) as daemon:
+                for name in names:
+                    daemon.wait_synced(name, commit)
+                # One ls-remote and one fetch; each of them begins with this request.
+                assert sum("info/refs" in request for request in server.seen) == 2
+                server.seen.clear()
+                commit = repository.commit({name: content.replace("blue", "green") for name, content in files.items()})
+                assert len(push_event(daemon, url)["triggered"]) == len(names)
+                for name in names:
+                    daemon.wait_synced(name, commit)
+                # Those that were woken after the first had asked already may ask once more.
+                assert sum("info/refs" in request for request in server.seen) < len(names)
+    finally:
+        sandbox.server.stop()
+
+
 def write_keys(folder: Path, keys: dict[str, str]) -> str:
     folder.mkdir(exist_ok=True)
     for name, text in keys.items():

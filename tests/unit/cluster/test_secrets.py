@@ -64,6 +64,8 @@ def test_a_server_that_fails_is_not_taken_for_a_missing_secret() -> None:
         pytest.raises(ServerError),
     ):
         ClusterSecrets(client).read("syncd", "git")
+
+
 def test_a_config_map_is_read_in_the_same_way() -> None:
     data = {"kind": "ConfigMap", "data": {"a": "text"}, "binaryData": {"b": "/w=="}}
     with client_of(lambda exchange: exchange.reply(data)) as (client, server):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -50,14 +51,16 @@ class FakeReconciler:
     def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         self.meanwhile = meanwhile
         self.resolved = 0
+        self.max_age = -1.0
         self.reconciled = 0
         self.revision = REVISION
         self.result = Reconciliation(REVISION, Plan())
         self.deadlines: list[Deadline] = []
         self.restraints: list[Restraint] = []
 
-    def resolve(self, *_: object) -> Revision:
+    def resolve(self, _sync: object, _deadline: object, max_age: float = 0.0) -> Revision:
         self.resolved += 1
+        self.max_age = max_age
         return self.revision
 
     def reconcile(
@@ -257,7 +260,7 @@ def test_while_git_cannot_be_followed_the_last_good_revision_is_kept_to_and_the_
     harness = Harness()
     harness.loop.run()
 
-    def gone(*_: object) -> Revision:
+    def gone(_sync: object, _deadline: object, max_age: float = 0.0) -> Revision:  # noqa: ARG001 - as it is called
         raise SyncdError("the repository is gone")
 
     harness.reconciler.resolve = gone  # type: ignore[method-assign]  # stands for a repository that goes away
@@ -308,3 +311,22 @@ def test_a_dependency_that_has_not_seen_the_commit_is_asked_to_look_once() -> No
         harness.loop.trigger(Cause.REQUEST)
         harness.loop.run()
     assert harness.asked == ["syncd/base"]
+
+
+def test_a_poll_may_share_an_answer_and_a_request_only_one_to_a_later_question() -> None:
+    harness = Harness()
+    harness.loop.run()
+    assert harness.reconciler.max_age == SYNC.spec.interval / 4
+    begin = time.monotonic()
+    harness.loop.trigger(Cause.REQUEST)
+    harness.loop.run()
+    assert harness.reconciler.max_age <= time.monotonic() - begin
+    harness.reconciler.meanwhile = fail
+    for _ in range(2):
+        harness.loop.trigger(Cause.POLL)
+        harness.loop.run()
+    assert harness.reconciler.max_age == 0
+
+
+def fail() -> None:
+    raise SyncdError("the API server is away")

@@ -111,6 +111,12 @@ def test_the_worst_health_counts() -> None:
     assert status.health is Health.DEGRADED
 
 
+def test_what_is_worth_telling_about_a_revision_is_the_message_where_there_is_no_other() -> None:
+    result = Reconciliation(REVISION._replace(news="the history of main was rewritten"), Plan(), ())
+    status = after_reconcile(SyncStatus(SYNC), result, lambda _: HealthStatus(Health.HEALTHY), NOW)
+    assert (status.state, status.message) == (SyncState.SYNCED, "the history of main was rewritten")
+
+
 CHANGED = Drift(DriftReason.CHANGED, manager="kubectl-edit")
 
 
