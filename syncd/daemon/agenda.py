@@ -20,6 +20,8 @@ class Cause(StrEnum):
     """A person or a webhook asks for it."""
     DEPENDENCY = "dependency"
     """Another Sync, which this one waits for, has changed."""
+    WINDOW = "window"
+    """A window of the Sync has begun or ended."""
     HEALTH = "health"
     """Only the status of an object has changed, or the time to wait for one is over."""
 

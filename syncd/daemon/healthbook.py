@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncd.health import Health, HealthStatus, assess
+from syncd.health import CustomChecks, Health, HealthStatus, assess
 
 if TYPE_CHECKING:
-    from syncd.cluster import LiveCache
+    from collections.abc import Iterable
+
+    from syncd.cluster import LiveCache, LiveObject
     from syncd.model import ObjectKey
+    from syncd.spec import HealthCheck
 
 _MISSING = HealthStatus(Health.MISSING)
 
 
 class HealthBook:
-    """What is known of the health of objects in a live cache; used by one thread at a time."""
+    """What is known of the health of objects in a live cache; used by one thread at a time.
 
-    def __init__(self, live: LiveCache) -> None:
+    Args:
+        live: Where the objects are.
+        checks: How the Sync has objects of some kinds judged.
+    """
+
+    def __init__(self, live: LiveCache, checks: Iterable[HealthCheck] = ()) -> None:
         self._live = live
+        self._checks = CustomChecks(checks)
         self._known: dict[ObjectKey, tuple[str, HealthStatus]] = {}
 
     def of(self, key: ObjectKey) -> HealthStatus:
@@ -29,6 +38,10 @@ class HealthBook:
         known = self._known.get(key)
         if known is not None and known[0] == found.resource_version:
             return known[1]
-        status = assess(found.parse())
+        status = self._assess(key, found)
         self._known[key] = found.resource_version, status
         return status
+
+    def _assess(self, key: ObjectKey, found: LiveObject) -> HealthStatus:
+        rule = self._checks.rule_for(key.group_kind)
+        return rule(found.parse()) if rule else assess(found.parse())

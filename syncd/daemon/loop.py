@@ -23,6 +23,7 @@ from syncd.engine.deadline import Deadline
 from syncd.engine.memory import Memory
 from syncd.model import OutcomeStatus, SyncdError
 from syncd.plan.settings import Restraint
+from syncd.plan.windows import closed, next_edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +103,7 @@ class SyncLoop:
         self._applying: Revision | None = None
         self._memory = Memory()
         self._ledger = DriftLedger()
-        self._health = HealthBook(live)
+        self._health = HealthBook(live, sync.spec.health_checks)
         self._paces = RepairPaces()
         board.begin(sync)
 
@@ -236,7 +237,7 @@ class SyncLoop:
             if obstacle := self._wait_for_others(self._revision):
                 return report.held_back(before, WAITS_FOR_SYNC, obstacle, self._revision, _now()), 0.0
             self._applying = self._revision
-            restraint = Restraint(resting=frozenset(self._paces.waiting(time.monotonic())))
+            restraint = self._restraint()
             result = self._reconciler.reconcile(self.sync, self._revision, self._memory, deadline, restraint)
             durations.update(result.durations)
         except SyncdError as failure:
@@ -277,6 +278,18 @@ class SyncLoop:
             return known
         self._unfollowed = None
         return revision
+
+    def _restraint(self) -> Restraint:
+        """What the moment forbids; the next edge of a window wakes the Sync."""
+        now, windows = _now(), self.sync.spec.windows
+        if edge := next_edge(windows, now):
+            with self._lock:
+                self._agenda.replace(Cause.WINDOW, edge)
+        return Restraint(
+            changes=closed(windows, "All", now),
+            correction=closed(windows, "Correction", now),
+            resting=frozenset(self._paces.waiting(time.monotonic())),
+        )
 
     def _wait_for_others(self, revision: Revision) -> str:
         """What keeps the Sync from applying a revision, if another Sync does; its next change wakes this one then.

@@ -11,6 +11,7 @@ from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, S
 from syncd.model import ActionType, Outcome, OutcomeStatus
 from syncd.plan.prune import PENDING, PRUNE_OFF
 from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
+from syncd.plan.windows import WINDOW_CLOSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -65,7 +66,7 @@ def after_reconcile(
         state=_state(verdict, unfollowed),
         health=worst(item.health for item in objects),
         attempted=result.revision,
-        applied=status.applied if verdict.error or result.interrupted else result.revision,
+        applied=status.applied if verdict.error or result.interrupted or result.held else result.revision,
         objects=objects,
         counts=count(result.outcomes),
         inventory_size=result.inventory_size,
@@ -170,14 +171,19 @@ def _verdict(result: Reconciliation) -> _Verdict:
         tail = f"; and {more} more" if more > 0 else ""
         return _Verdict("ApplyFailed", "; ".join(problems[:_SHOWN_FAILURES]) + tail, problems)
     reasons = {outcome.action.reason for outcome in result.outcomes}
-    for tolerated in (DRIFT_REPORTED, TUG_OF_WAR):
+    for tolerated in (WINDOW_CLOSED, DRIFT_REPORTED, TUG_OF_WAR):
         if tolerated in reasons:
-            return _Verdict(tolerated)
+            return _Verdict(tolerated, message=_window(result) if tolerated == WINDOW_CLOSED else "")
     if result.plan.prune_held and PRUNE_OFF not in reasons:
         return _Verdict("PruneHeld")
     if not PENDING.isdisjoint(reasons):
         return _Verdict("Pruning")
     return _Verdict("Succeeded")
+
+
+def _window(result: Reconciliation) -> str:
+    """Which window holds something back, and until when."""
+    return next(action.message for action in result.plan.actions if action.reason == WINDOW_CLOSED)
 
 
 def _objects(

@@ -34,6 +34,7 @@ from syncd.plan.desired import DesiredSet, live_digest, resolve
 from syncd.plan.order import build_graph
 from syncd.plan.prune import PENDING
 from syncd.plan.settings import FREE, Policy, Settled
+from syncd.plan.windows import hold
 from syncd.render import duplicates
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class Reconciler:
             inventory = store.read(deadline)
         with watch.stage("render"):
             desired = self._desired(work)  # first: what cannot be rendered leaves no trace, not even an empty list
+        if restraint.changes:
+            return self._only_say(work, home.foresee(work, store, inventory, desired), desired, watch)
         if not inventory.uid:
             inventory = store.create(deadline)
         with watch.stage("observe"):
@@ -156,6 +159,17 @@ class Reconciler:
         result = _carry_out(work, store, prepared, watch)
         memory.quiet = Quiet(inputs, result) if is_quiet(prepared.observed, result) else None
         return result
+
+    def _only_say(self, work: Work, inventory: ApplyConfig, desired: DesiredSet, watch: Stopwatch) -> Reconciliation:
+        """What would be done if the moment did not forbid all changes."""
+        prepared = self._prepare(work, inventory, desired, self._policy(work, inventory), watch)
+        _settle(prepared, work.memory)
+        held = work.restraint.changes
+        plan = hold(prepared.plan, held)
+        outcomes = tuple(map(_foregone, plan.actions))
+        return Reconciliation(
+            work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), held=held
+        )
 
     def diagnose(self, keys: Iterable[ObjectKey], deadline: Deadline) -> dict[ObjectKey, tuple[str, ...]]:
         """What the cluster says about why objects are not ready, in lines: their last events, and their Pods'."""

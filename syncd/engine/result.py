@@ -24,6 +24,7 @@ class Reconciliation:
         durations: Seconds by stage.
         owner: The uid of the apply-config object; "" if there is none.
         inventory_size: How many objects the apply-config object lists at the end.
+        held: Why nothing was carried out; "" if everything that was meant to be was.
         interrupted: Whether it was stopped before its end.
     """
 
@@ -34,6 +35,7 @@ class Reconciliation:
     owner: str = ""
     inventory_size: int = 0
     interrupted: bool = False
+    held: str = ""
 
     @property
     def failures(self) -> tuple[Outcome, ...]:

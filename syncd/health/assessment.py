@@ -28,7 +28,7 @@ def assess(obj: JSONObject, *, expects_conditions: bool = False) -> HealthStatus
             an object is not ready before its controller has seen it, while others without conditions are.
     """
     rule = RULES.get(_group_kind(obj))
-    status = _common(obj)
+    status = assess_common(obj)
     if status is not None:
         return status
     return rule(obj) if rule else _by_conditions(obj, expects_conditions=expects_conditions)
@@ -48,7 +48,7 @@ def _group_kind(obj: JSONObject) -> GroupKind:
     return GroupKind(group if slash else "", text(obj, "kind"))
 
 
-def _common(obj: JSONObject) -> HealthStatus | None:
+def assess_common(obj: JSONObject) -> HealthStatus | None:
     """What holds for every kind; None when it decides nothing."""
     if find(obj, "metadata", "deletionTimestamp"):
         finalizers = find(obj, "metadata", "finalizers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
+from syncd.plan.windows import WINDOW_CLOSED
 from syncd.spec import Adopt, MergePolicy
 
 if TYPE_CHECKING:
@@ -70,9 +71,13 @@ class Restraint:
     """What the present moment forbids one reconcile.
 
     Attributes:
+        changes: Why nothing at all is changed now; "" if changes may be made.
+        correction: Why drift is not repaired now; "" if it is.
         resting: Objects whose drift is not repaired now, since somebody undoes every repair.
     """
 
+    changes: str = ""
+    correction: str = ""
     resting: frozenset[ObjectKey] = frozenset()
 
 
@@ -112,6 +117,8 @@ class Policy:
         """Why drift of an object is only reported; None if it is to be put right."""
         if self.drift.action == "Report":
             return Toleration(DRIFT_REPORTED, "it differs from Git, and the Sync's drift.action is Report")
+        if self.restraint.correction:
+            return Toleration(WINDOW_CLOSED, self.restraint.correction)
         if key in self.restraint.resting:
             return Toleration(TUG_OF_WAR, "somebody undoes every repair of it; the next one waits a while")
         return None

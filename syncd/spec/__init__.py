@@ -11,6 +11,7 @@ from syncd.spec.decryption import Decryption
 from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule, Pointer, Selector
+from syncd.spec.health import HealthCheck
 from syncd.spec.merge import MergePolicy, MergeRule
 from syncd.spec.overrides import Image, Overrides, Patch, PatchTarget
 from syncd.spec.prune import Adopt, Prune, PruneBudget
@@ -19,6 +20,7 @@ from syncd.spec.source import GitProxy, GitRef, GitSource, GitVerify, Source
 from syncd.spec.substitute import Substitute, ValuesFrom
 from syncd.spec.sync import API_VERSION, KIND, FieldProblem, SpecError, Sync, SyncMetadata, SyncSpec, parse_sync
 from syncd.spec.target import Target
+from syncd.spec.windows import Window
 
 __all__ = [
     "API_VERSION",
@@ -33,6 +35,7 @@ __all__ = [
     "GitRef",
     "GitSource",
     "GitVerify",
+    "HealthCheck",
     "HelmRender",
     "Image",
     "KustomizeRender",
@@ -57,6 +60,7 @@ __all__ = [
     "SyncSpec",
     "Target",
     "ValuesFrom",
+    "Window",
     "parse_duration",
     "parse_sync",
 ]

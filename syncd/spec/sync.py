@@ -12,6 +12,7 @@ from syncd.spec.decryption import Decryption
 from syncd.spec.dependency import Dependency
 from syncd.spec.drift import DriftPolicy
 from syncd.spec.fields import FieldRule
+from syncd.spec.health import HealthCheck
 from syncd.spec.merge import MergePolicy
 from syncd.spec.overrides import Overrides
 from syncd.spec.prune import Adopt, Prune
@@ -19,6 +20,7 @@ from syncd.spec.render import Render
 from syncd.spec.source import Source
 from syncd.spec.substitute import Substitute
 from syncd.spec.target import Target
+from syncd.spec.windows import Window
 
 API_VERSION: Final = "syncd.dev/v1alpha1"
 KIND: Final = "Sync"
@@ -72,6 +74,8 @@ class SyncSpec(Model):
     release: Annotated[tuple[FieldRule, ...], Field(strict=False)] = ()
     """Fields that are given up: they leave last applied and keep the value they have, and Git's value is no longer
     written. Once Git says them no more, they can leave this list too."""
+    health_checks: Annotated[tuple[HealthCheck, ...], Field(strict=False, max_length=64)] = ()
+    """How to tell the health of objects of kinds that syncd does not know."""
     replace: Literal["Never", "WhenImmutable"] = "Never"
     """Whether an object is deleted and made anew when a field that cannot change has changed in Git. An annotation
     `syncd.dev/replace: enabled` or `disabled` on an object overrides it; for Namespaces, CustomResourceDefinitions,
@@ -79,6 +83,8 @@ class SyncSpec(Model):
     deletion_policy: Literal["Prune", "Orphan"] = "Prune"
     """What becomes of the objects at the end of the Sync, by `syncd destroy` or by the deletion of a Sync object: they
     are deleted, or released and left where they are."""
+    windows: Annotated[tuple[Window, ...], Field(strict=False, max_length=32)] = ()
+    """When changes may be made. Without any, always."""
     suspend: bool = False
     """Do nothing at all until this is false again."""
 

@@ -330,3 +330,13 @@ def test_a_poll_may_share_an_answer_and_a_request_only_one_to_a_later_question()
 
 def fail() -> None:
     raise SyncdError("the API server is away")
+
+
+def test_a_closed_window_is_handed_to_the_reconcile_and_its_end_wakes_the_sync() -> None:
+    always = {"kind": "Deny", "schedule": "* * * * *", "duration": "1h"}
+    harness = Harness(sync=make_sync("shop", windows=[always, {**always, "scope": "Correction"}]))
+    harness.loop.run()
+    restraint = harness.reconciler.restraints[-1]
+    assert "the Deny window '* * * * *' (UTC) is open" in restraint.changes
+    assert restraint.correction
+    assert seconds_until(harness.woken[-1]) <= 60
