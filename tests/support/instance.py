@@ -85,7 +85,7 @@ class Git:
         )
         self._commits[name] = hashlib.sha1(body, usedforsecurity=False).hexdigest()
 
-    def resolve(self, sync: Sync, _deadline: Deadline) -> Revision:
+    def resolve(self, sync: Sync, _deadline: Deadline, _max_age: float = 0.0) -> Revision:
         """See :meth:`syncd.engine.sources.Sources.resolve`."""
         commit = self._commits[sync.metadata.name]
         return Revision("main", commit, commit)
