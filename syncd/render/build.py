@@ -42,6 +42,7 @@ class Build:
         ask: Tells what charts may ask about the cluster.
         used: Gets the programs that took part.
         capabilities: What ``ask`` answered; None if no chart was there to ask.
+        remote: Gets the hosts from which something was fetched that is in no tree.
     """
 
     tree: Tree
@@ -53,6 +54,7 @@ class Build:
     ask: Callable[[], Capabilities]
     used: dict[str, Tool] = field(default_factory=dict)
     capabilities: Capabilities | None = None
+    remote: set[str] = field(default_factory=set)
     _errors: list[InvalidInputError] = field(default_factory=list)
     _decryptor: Decryptor | None = None
 
@@ -83,7 +85,7 @@ class Build:
             for folder in folders:
                 job = Job(
                     self.tree, self.spec, self._tool(name), self.runner, self.deadline, self._errors,
-                    self.capabilities or Capabilities(),
+                    self.capabilities or Capabilities(), self.remote,
                 )  # fmt: skip
                 try:
                     manifests += build(job, folder)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from syncd.kubeyaml import Document, line_of, load_all
 from syncd.model import InvalidInputError
 from syncd.render.errors import RemoteInputError, RenderFailedError
+from syncd.render.remote import host_of
 from syncd.source.errors import UnsupportedContentError
 from syncd.source.kustomization import FILE_NAMES, Reference, references
 from syncd.source.objects import EntryType
 from syncd.source.snapshot import join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from syncd.source.objects import Entry
     from syncd.source.tree import Tree
@@ -31,12 +32,16 @@ class Closure:
         documents: The kustomization files' contents, by path.
         links: Links on the ways there that may stand outside of these folders.
         files: Files that are named, by path; they may stand outside of these folders, where Kustomize refuses them.
+        allowed: From where else something may be had.
+        hosts: From where else something is to be had.
     """
 
     folders: list[str] = field(default_factory=list)
     documents: dict[str, list[Document]] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
+    allowed: Collection[str] = ()
+    hosts: set[str] = field(default_factory=set)
 
     @property
     def is_simple(self) -> bool:
@@ -49,8 +54,13 @@ class Closure:
         )
 
 
-def closure(tree: Tree, folder: str) -> Closure:
+def closure(tree: Tree, folder: str, hosts: Collection[str] = ()) -> Closure:
     """Follow the references of the kustomization in a folder.
+
+    Args:
+        tree: Has the folder.
+        folder: From the root of the repository.
+        hosts: From where else something may be had.
 
     Raises:
         RemoteInputError: Something is to be had from elsewhere.
@@ -58,7 +68,7 @@ def closure(tree: Tree, folder: str) -> Closure:
         UnsupportedContentError: It is in a submodule or Git LFS, or a link leads out of the repository.
         YAMLError: A kustomization file does not parse.
     """
-    found = Closure()
+    found = Closure(allowed=hosts)
     to_visit = [folder]
     while to_visit:  # level by level, each read at once
         found.folders += to_visit
@@ -76,6 +86,9 @@ def _references_of(tree: Tree, folder: str, path: str, data: bytes, found: Closu
     found.documents[path] = load_all(data, tree.origin(path))
     for document in found.documents[path]:
         for reference in references(document.value):
+            if host_of(reference.text) in found.allowed:
+                found.hosts.add(host_of(reference.text))
+                continue
             try:
                 yield from _follow(tree, folder, reference, found)
             except InvalidInputError as error:
@@ -94,7 +107,10 @@ def _kustomization_file(tree: Tree, folder: str) -> str | None:
 
 def _follow(tree: Tree, folder: str, reference: Reference, found: Closure) -> Iterator[str]:
     """The folder that a reference leads to, if it does; what is on the way goes to ``found``."""
-    remote = RemoteInputError("it is not in the repository, and syncd fetches nothing from elsewhere; copy it there")
+    remote = RemoteInputError(
+        "it is not in the repository, and syncd fetches nothing from elsewhere; copy it there, or have it over https "
+        "from a host that spec.render.kustomize.remoteHosts names"
+    )
     if "://" in reference.text or "\0" in reference.text:
         raise remote
     passed: set[str] = set()

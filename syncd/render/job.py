@@ -26,6 +26,7 @@ class Job:
         deadline: On ``time.monotonic()``'s clock.
         errors: Gets what is wrong with single objects.
         capabilities: What charts may ask about the cluster.
+        remote: Gets the hosts from which something was fetched.
     """
 
     tree: Tree
@@ -35,3 +36,4 @@ class Job:
     deadline: float
     errors: list[InvalidInputError]
     capabilities: Capabilities
+    remote: set[str]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from syncd.kubeyaml import Document, YAMLError, load_all
 from syncd.render.closure import closure
-from syncd.render.errors import RenderFailedError
+from syncd.render.errors import RemoteInputError, RenderFailedError
 from syncd.render.objects import manifests_of
+from syncd.render.remote import way_to
 from syncd.render.runner import ToolFailedError
 from syncd.render.workspace import Workspace, workspace
 from syncd.source.errors import LimitExceededError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.model import InvalidInputError, JSONValue, Manifest, Origin
+    from syncd.render.closure import Closure
     from syncd.render.job import Job
     from syncd.source.tree import Tree
 
@@ -36,14 +38,14 @@ def build(job: Job, folder: str) -> list[Manifest]:
         RenderTimeoutError: The deadline passed.
     """
     tree = job.tree
-    reached = closure(tree, folder)
+    options = job.spec.render.kustomize
+    reached = closure(tree, folder, options.remote_hosts if options else ())
     own = next((path for path in reached.documents if (posixpath.dirname(path) or ".") == folder), folder)
     origin = tree.origin(own)
     with workspace(tree, reached.folders, reached.links | reached.files) as place:
         with_origins = reached.is_simple and _ask_for_origins(place.files / own, reached.documents.get(own, []))
         try:
-            command = (*job.tool.command, str(place.files / folder))
-            output = job.runner.run(command, home=place.home, deadline=job.deadline).stdout
+            output = _run(job, place, folder, reached, origin)
         except ToolFailedError as failure:
             raise _explained(failure, place, tree, origin) from None
     try:
@@ -53,6 +55,23 @@ def build(job: Job, folder: str) -> list[Manifest]:
     if not with_origins:
         return list(manifests_of(_without_places(documents), b"", origin, job.errors))
     return list(_with_origins(job, documents, folder, origin))
+
+
+def _run(job: Job, place: Workspace, folder: str, reached: Closure, origin: Origin) -> bytes:
+    """What Kustomize writes; it has a way to the network only if the kustomization names something there."""
+    command = (*job.tool.command, str(place.files / folder))
+    if not reached.hosts or job.spec.render.kustomize is None:
+        return job.runner.run(command, home=place.home, deadline=job.deadline).stdout
+    job.remote.update(reached.hosts)
+    with way_to(job.spec.render.kustomize.remote_hosts, place.home) as (environment, refused):
+        try:
+            return job.runner.run(command, home=place.home, deadline=job.deadline, environment=environment).stdout
+        except ToolFailedError:
+            if refused:
+                hosts = ", ".join(sorted(set(refused)))
+                problem = f"a remote base needs {hosts}, which spec.render.kustomize.remoteHosts does not name"
+                raise RemoteInputError(problem, origin) from None
+            raise
 
 
 def _ask_for_origins(file: Path, documents: list[Document]) -> bool:

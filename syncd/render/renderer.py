@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from syncd.spec import SyncSpec
 
 _KEPT: Final = 10_000
+_REMOTE_SECONDS: Final = 300.0
+"""For so long a render with remote bases is good; whether these have changed is known only by fetching them anew."""
 _DECIDING: Final = {"render", "decryption", "overrides", "substitute", "target"}
 """The parts of a Sync that say how its files are rendered, and what may become of that."""
 
@@ -41,6 +45,8 @@ class _Answer(NamedTuple):
     """The programs that made them."""
     capabilities: Capabilities | None
     """What charts among them were told of the cluster; None if there was none."""
+    good_until: float
+    """Until when nobody need look whether what came from elsewhere has changed, on ``time.monotonic()``'s clock."""
     manifests: tuple[Manifest, ...]
 
 
@@ -111,6 +117,7 @@ class Renderer:
     def _is_current(self, known: _Answer, given: Given) -> bool:
         return (
             known.given == given.identity
+            and time.monotonic() < known.good_until
             and all(self._tools.find(tool.name) == tool for tool in known.tools)
             and (known.capabilities is None or known.capabilities == self._surroundings.capabilities())
         )
@@ -129,4 +136,5 @@ class Renderer:
         build = Build(tree, spec, given, self._tools, self._runner, deadline, self._surroundings.capabilities)
         manifests = build.manifests()
         tools = tuple(build.used.values())
-        return _Answer(tree.identity, given.identity, tools, build.capabilities, manifests)
+        good_until = time.monotonic() + _REMOTE_SECONDS if build.remote else math.inf
+        return _Answer(tree.identity, given.identity, tools, build.capabilities, good_until, manifests)

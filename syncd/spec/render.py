@@ -14,6 +14,9 @@ Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(stri
 """Lines of a ``.gitignore``."""
 
 
+RemoteHost = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]{1,5})?$")]
+
+
 class PlainRender(Model):
     """Which files count, by patterns with the rules of `.gitignore`, relative to the path.
 
@@ -41,6 +44,10 @@ class PlainRender(Model):
 
 class KustomizeRender(Model):
     """Build kustomizations with the real kustomize."""
+
+    remote_hosts: Annotated[tuple[RemoteHost, ...], Field(strict=False)] = ()
+    """Hosts, as `github.com` or `git.example.com:8443`, from which remote bases and files may be fetched, over https
+    and without credentials; anew every five minutes. Without any, everything must be in the repository."""
 
 
 class HelmRender(Model):
