@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from syncd.cli.session import USER_AGENT, open_cluster, open_sources
 from syncd.cluster.config import connect
+from syncd.cluster.events import Recorder
 from syncd.cluster.lease import LeaseClient
+from syncd.daemon.eventteller import EventTeller
 from syncd.daemon.leadership import Leadership, own_identity
 from syncd.daemon.objects import Following, ObjectFollower
 from syncd.daemon.replica import Replica, Term
@@ -134,7 +136,11 @@ class _Maker:
                     daemon.board.remove(status.id)  # whoever leads next tells of them
 
     def _daemon(self, cluster: Cluster, sources: Sources) -> Daemon:
+        recorder = Recorder(cluster.client, own_identity())
         if not isinstance(self.syncs, Following):
-            return Daemon(self.syncs, cluster, sources, listeners=self.listeners)
+            events = EventTeller(recorder, cluster.live.get)
+            return Daemon(self.syncs, cluster, sources, listeners=(*self.listeners, events), companions=(events,))
         follower = ObjectFollower(cluster.client, self.syncs)
-        return Daemon((), cluster, sources, listeners=(*self.listeners, follower.statuses), companions=(follower,))
+        events = EventTeller(recorder, cluster.live.get, follower.statuses.uid_of)
+        listeners = (*self.listeners, follower.statuses, events)
+        return Daemon((), cluster, sources, listeners=listeners, companions=(follower, events))

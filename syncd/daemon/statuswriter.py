@@ -100,6 +100,12 @@ class StatusWriter(Listener):
             if (entry := self._entries.get(sync_id)) is not None:
                 entry.asked = value
 
+    def uid_of(self, sync_id: str) -> str:
+        """The uid of an object; "" if there is none."""
+        with self._changed:
+            entry = self._entries.get(sync_id)
+            return entry.uid if entry is not None else ""
+
     def forget(self, sync_id: str) -> None:
         """An object is gone."""
         with self._changed:

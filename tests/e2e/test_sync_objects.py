@@ -68,6 +68,14 @@ class Stage:
     def maps(self) -> set[str]:
         return self.kubectl.names("configmaps", "shop") - {"kube-root-ca.crt"}
 
+    def events(self) -> list[tuple[str, str, int]]:
+        """Kinds and reasons of what syncd has told, and how often."""
+        found = json.loads(self.kubectl("get", "events.v1.events.k8s.io", "-A", "-o", "json"))["items"]
+        mine = [event for event in found if event.get("reportingController") == "syncd.dev/syncd"]
+        return sorted(
+            (each["regarding"]["kind"], each["reason"], each.get("series", {}).get("count", 1)) for each in mine
+        )
+
 
 def is_true(status: dict[str, Any], condition: str) -> bool:
     return bool(status["conditions"].get(condition, {}).get("status") == "True")
@@ -87,10 +95,13 @@ def test_syncs_are_followed_as_they_are_made_changed_suspended_and_deleted(tmp_p
         assert made["objects"] == {"applied": 1, "inventory": 1}
         assert made["revision"].startswith("main@")
         assert stage.maps() == {"a"}
+        told = [("ConfigMap", "Created", 1), ("Sync", "Applied", 1)]
+        eventually("the changes were told", lambda: stage.events() == told)
         quiet = stage.cluster.mark()
         polled = daemon.status("shop")["lastAttempt"]
         daemon.wait_for("shop", "polled again", lambda status: status["lastAttempt"] > polled)
         assert [asked for asked in stage.cluster.since(quiet) if asked.writes] == []
+        assert stage.events() == told
 
         stage.patch(path="two")
         stage.wait_ready()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 AGENT = "syncd/"
 """What syncd's user agent begins with."""
+EVENTS = "events"
+"""They are written beside the work, when there is time."""
 
 
 class Asked(NamedTuple):
@@ -41,7 +43,7 @@ class ClusterUnderTest(Protocol):
         """Now, as a point in the log of requests."""
 
     def since(self, mark: int) -> list[Asked]:
-        """What syncd has asked since; watches are counted when they begin."""
+        """What syncd has asked since; watches are counted when they begin, and events, which come later, are not."""
 
 
 class Sandbox:
@@ -56,7 +58,7 @@ class Sandbox:
         self.kubectl = Kubectl(self.kubeconfig)
 
     def _note(self, audit: Audit) -> None:
-        if audit.user_agent.startswith(AGENT):
+        if audit.user_agent.startswith(AGENT) and audit.resource != EVENTS:
             self._requests.append(Asked(audit.verb, audit.resource or audit.path, audit.name))
 
     def mark(self) -> int:
@@ -83,7 +85,7 @@ class RealCluster:
     def since(self, mark: int) -> list[Asked]:
         """See :class:`ClusterUnderTest`."""
         found = self.control_plane.audit().since(mark).where(agent=AGENT)
-        return [Asked(item.verb, item.resource or item.path, item.name) for item in found]
+        return [Asked(item.verb, item.resource or item.path, item.name) for item in found if item.resource != EVENTS]
 
 
 def by_verb(requests: list[Asked]) -> Counter[tuple[str, str]]:
