@@ -72,6 +72,12 @@ class DaemonProcess:
         """What the present process has logged."""
         return self.folder / f"log-{self._starts}.jsonl"
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start it, and wait until its web server answers."""
         self._starts += 1
