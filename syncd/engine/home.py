@@ -7,7 +7,8 @@ the list is there, and the own ConfigMap, which never goes, says which of the tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.engine.apply import Applier
 from syncd.engine.executor import execute
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from syncd.engine.inventory import InventoryStore
+    from syncd.engine.result import Reconciliation
     from syncd.engine.work import Work
     from syncd.inventory import Owner
-    from syncd.model import ObjectKey
+    from syncd.model import Action, ObjectKey
     from syncd.plan.desired import DesiredSet
     from syncd.plan.settings import Desired, Policy
 
@@ -35,25 +37,37 @@ PARALLEL = 1
 """The few objects of a move stand on one another."""
 
 
-def settle(
-    work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy
-) -> ApplyConfig:
+class Settled(NamedTuple):
+    """The list where it belongs."""
+
+    inventory: ApplyConfig
+    created: tuple[Action, ...] = ()
+    """What was made for it; the rest of the reconcile only finds that it has a former owner's marks."""
+
+    def retell(self, result: Reconciliation) -> Reconciliation:
+        """The result in which that counts as created."""
+        first = {action.key: action for action in self.created}
+        outcomes = tuple(
+            replace(outcome, action=first[outcome.action.key]) if outcome.action.key in first else outcome
+            for outcome in result.outcomes
+        )
+        return replace(result, outcomes=outcomes) if first else result
+
+
+def settle(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy) -> Settled:
     """Bring the list to where Git wants it, if it can already be there; else it stays where it is for this time.
 
     Raises:
         SyncdError: The place belongs to another Sync, or a request failed.
     """
-    if desired.home is None:
-        if inventory.brought and desired.homeless:
-            inventory = store.move(inventory, store.home(), work.deadline)
-    elif desired.home != inventory.key:
-        if desired.home == store.own:
-            inventory = store.move(inventory, store.home(), work.deadline)
-        else:
-            inventory = _bring(work, store, inventory, desired, policy)
-    if inventory.moved_from:
-        store.clear(inventory, work.deadline)
-    return inventory
+    settled = Settled(inventory)
+    if desired.home == store.own or (desired.home is None and desired.homeless):
+        if inventory.brought:
+            settled = Settled(store.move(inventory, store.home(), work.deadline))
+    elif desired.home not in (None, inventory.key):
+        settled = _bring(work, store, inventory, desired, policy)
+    store.clear(settled.inventory, work.deadline)
+    return settled
 
 
 def foresee(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet) -> ApplyConfig:
@@ -86,9 +100,7 @@ def finish(work: Work, owner: Owner, outcomes: Iterable[Outcome]) -> bool:
     return True
 
 
-def _bring(
-    work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy
-) -> ApplyConfig:
+def _bring(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy) -> Settled:
     """Make the new place, as an object like any other, with what it stands on; then let the list move there."""
     home = desired.home
     assert home is not None  # noqa: S101 - the caller has looked
@@ -97,16 +109,22 @@ def _bring(
     observed = Observation(inventory, probe(work, wanted))
     actions = [plan_object(item, observed, policy) for item in wanted.values()]
     writes = tuple(action for action in actions if action.type in (ActionType.CREATE, ActionType.UPDATE))
+    created: tuple[Action, ...] = ()
     if writes:
         inventory = store.write(inventory, inventory.keys | wanted.keys(), _NOTHING, work.deadline)
         applier = Applier(work, wanted, observed, policy)
         graph = build_graph(writes, wanted.keys())
         outcomes = execute(writes, graph, applier.carry_out, pool=work.pool, width=PARALLEL, deadline=work.deadline)
         if any(outcome.status is not OutcomeStatus.DONE for outcome in outcomes):
-            return inventory  # it is tried again with all the others, in their order, and told there if it fails
+            return Settled(
+                inventory
+            )  # it is tried again with all the others, in their order, and told there if it fails
+        created = tuple(outcome.action for outcome in outcomes if outcome.action.type is ActionType.CREATE)
     there = store.candidate(home, work.deadline)
     blocked = any(action.key == home and action.type is ActionType.SKIP for action in actions)
-    return inventory if there is None or blocked else store.move(inventory, there, work.deadline)
+    if there is None or blocked:
+        return Settled(inventory)
+    return Settled(store.move(inventory, there, work.deadline), created)
 
 
 def _is_ground(item: Desired, home: ObjectKey) -> bool:

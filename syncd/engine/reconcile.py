@@ -150,13 +150,14 @@ class Reconciler:
         if not inventory.uid:
             inventory = store.create(deadline)
         with watch.stage("observe"):
-            inventory = home.settle(work, store, inventory, desired, self._policy(work, inventory))
+            settled = home.settle(work, store, inventory, desired, self._policy(work, inventory))
+        inventory = settled.inventory
         policy = self._policy(work, inventory)
         inputs = Inputs.now(desired, inventory, policy, self._cluster.live)
         if memory.quiet is not None and memory.quiet.inputs.same_as(inputs):
             return replace(memory.quiet.result, revision=revision, durations=watch.durations)
         prepared = self._prepare(work, inventory, desired, policy, watch)
-        result = _carry_out(work, store, prepared, watch)
+        result = settled.retell(_carry_out(work, store, prepared, watch))
         memory.quiet = Quiet(inputs, result) if is_quiet(prepared.observed, result) else None
         return result
 

@@ -91,6 +91,8 @@ def marks(cluster: ClusterUnderTest, *names_: str) -> set[str]:
 def test_what_git_brings_along_holds_the_list_and_keeps_its_contents(cluster: ClusterUnderTest, place: str) -> None:
     wanted = sync(prune=GENEROUS)
     with Instance(cluster.kubeconfig, Git(shop=[*ORDINARY, *PLACES[place]])) as life:
+        told = {outcome.action.type for outcome in life.reconcile(wanted).outcomes}
+        assert told == {ActionType.CREATE}
         life.settle(wanted)
         found = holder(cluster, place)
         expected = {"shop", "a", "b"} | ({"applications.app.example.com"} if place == "custom" else set())
