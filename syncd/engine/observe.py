@@ -90,8 +90,11 @@ def _kinds(
         if resource is not None:
             served.append(resource)
         elif not resources.complete:
-            failed = ", ".join(resources.failed)
-            unclear[kind] = f"whether {kind} is served is not known: discovery failed for {failed}"
+            # A desired kind that is not served is one that a definition beside it promises: nothing is unclear about it
+            # for as long as it is some other group that does not answer.
+            if not version or resources.failure(kind.group):
+                failed = ", ".join(resources.failed)
+                unclear[kind] = f"whether {kind} is served is not known: discovery failed for {failed}"
         elif not resources.find(kind):
             gone.add(kind)
     return served, unclear, gone

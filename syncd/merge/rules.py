@@ -193,7 +193,8 @@ def repeats_keys(document: JSONObject, schema: PatchSchema) -> bool:
                 return True
         elif field.strategy == "merge" and field.merge_key:
             items = [item for item in value if type(item) is dict]
-            keys = [token(item.get(field.merge_key)) for item in items]
+            # An item without the key is no repetition: it is refused, by strategic merge patch as by kubectl.
+            keys = [token(item[field.merge_key]) for item in items if item.get(field.merge_key) is not None]
             if len(set(keys)) != len(keys) or any(repeats_keys(item, field.schema.items) for item in items):
                 return True
     return False
