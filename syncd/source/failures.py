@@ -144,7 +144,9 @@ def explain(url: str, failure: GitCommandFailedError) -> errors.SourceError:
         url: As it may be shown.
         failure: What Git said.
     """
-    if _TOO_LARGE.search(failure.stderr):
+    # What writes the pack was ended by its limit before it could say a word; newer versions of Git name the signal.
+    ended_silently = failure.summary.endswith("fetch-pack: invalid index-pack output")
+    if ended_silently or _TOO_LARGE.search(failure.stderr):
         return errors.RepositoryTooLargeError(f"{url}: the repository is larger than a mirror may be")
     for pattern, kind, message in _MEANINGS:
         found = pattern.search(failure.stderr)

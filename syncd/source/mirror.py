@@ -7,7 +7,6 @@ the middle leaves objects, but no ref.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import resource
 import shutil
@@ -28,6 +27,7 @@ from syncd.source.errors import (
     SourceTimeoutError,
 )
 from syncd.source.history import what_happened
+from syncd.source.housekeeping import try_lock
 from syncd.source.objects import parse_refs
 from syncd.source.processes import ProcessOutputError, ProcessTimeoutError
 from syncd.source.refs import nothing_there
@@ -116,16 +116,20 @@ class Mirror:
             raise self._timeout("waiting for another fetch of it")
         try:
             with self._lock_file.open("wb") as file:
-                while not _try_lock(file.fileno()):
+                while not try_lock(file.fileno()):
                     if time.monotonic() >= deadline:
                         raise self._timeout("waiting for another syncd that fetches it")
                     time.sleep(_LOCK_CHECK)
-                self._lock_file.touch()  # says when the mirror was last used
+                self.touch()
                 if self._damaged or not self._directory.exists():
                     self._start_anew(deadline)
                 yield
         finally:
             self._lock.release()
+
+    def touch(self) -> None:
+        """Say that the mirror is in use, or it goes some day."""
+        self._lock_file.touch()
 
     def _timeout(self, doing: str) -> SourceTimeoutError:
         return SourceTimeoutError(f"{self.url}: timed out {doing}")
@@ -261,9 +265,7 @@ class Mirror:
             else:
                 return
 
-    def _talk(
-        self, *arguments: str, deadline: float, directory: Path | None = None, size_limit: int = MIRROR_LIMIT
-    ) -> bytes:
+    def _talk(self, *arguments: str, deadline: float, directory: Path | None = None, size_limit: int = 0) -> bytes:
         """Run a command that talks to the server."""
         try:
             with self._opened(deadline) as variables, self._runner.conversation(arguments[0]):
@@ -273,7 +275,7 @@ class Mirror:
                     deadline=deadline,
                     environment={**self._network, **variables},
                     output_limit=_REFS_LIMIT,
-                    limits={resource.RLIMIT_FSIZE: size_limit},
+                    limits={resource.RLIMIT_FSIZE: size_limit or MIRROR_LIMIT},
                 )
             failures.check_redirect(self._location, done.stderr.decode(errors="replace"))
         except ProcessTimeoutError:
@@ -351,7 +353,8 @@ class Mirror:
 
     def _tidy(self, deadline: float) -> None:
         """Keep a mirror that is fetched again and again small; files of old commits stay for those who read them."""
-        if sum(1 for _ in (self._directory / "objects" / "pack").glob("*.pack")) > _PACKS_LIMIT:
+        packs = [pack.stat().st_size for pack in (self._directory / "objects" / "pack").glob("*.pack")]
+        if len(packs) > _PACKS_LIMIT or sum(packs) > MIRROR_LIMIT:
             with contextlib.suppress(SourceError):  # the commit is there, which is what was asked for
                 self.read("gc", "--quiet", f"--prune={_OLD_COMMITS_SECONDS}.seconds.ago", deadline=deadline)
             self._present.clear()
@@ -363,22 +366,5 @@ class Mirror:
                 path.unlink(missing_ok=True)
 
 
-def remove_unused(directory: Path, seconds: float) -> None:
-    """Remove the mirrors that nobody has used for so long."""
-    for lock_file in directory.glob("*.lock"):
-        with lock_file.open("ab") as file:
-            # Never the lock file itself: another process may be about to wait for it.
-            if time.time() - lock_file.stat().st_mtime > seconds and _try_lock(file.fileno()):
-                shutil.rmtree(lock_file.with_suffix(".git"), ignore_errors=True)
-
-
 def _our_ref(target: Target, kind: str = "") -> str:
     return f"{_OURS}{kind}{hashlib.sha256((target.ref or target.commit).encode()).hexdigest()[:32]}"
-
-
-def _try_lock(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -13,8 +13,9 @@ from syncd.source.access import Access
 from syncd.source.command import GitRunner
 from syncd.source.errors import MirrorDamagedError
 from syncd.source.github import AppTokens
+from syncd.source.housekeeping import Housekeeping
 from syncd.source.inputs import Inputs, scan, still_hold
-from syncd.source.mirror import Mirror, StaleAdvertisementError, remove_unused
+from syncd.source.mirror import Mirror, StaleAdvertisementError
 from syncd.source.proxy import Proxy
 from syncd.source.refs import Target
 from syncd.source.secrets import NoCluster, SecretPlace
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from syncd.source.secrets import SecretReader
     from syncd.spec import GitSource
 
-_UNUSED_SECONDS: Final = 7 * 24 * 3600.0
-"""After this time a mirror that nobody used goes, when somebody next opens the folder."""
 _INPUTS_KEPT: Final = 10_000
 
 
@@ -62,7 +61,8 @@ class Repositories:
         self._secrets = secrets
         self._tokens = AppTokens()
         self._verifier = Verifier(self._runner, secrets)
-        remove_unused(directory, _UNUSED_SECONDS)
+        self._housekeeping = Housekeeping(directory)
+        self._housekeeping.look()
         self._lock = threading.Lock()
         self._mirrors: dict[tuple[str, SecretPlace | None, Proxy | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
@@ -122,6 +122,7 @@ class Repositories:
         with self._lock:
             if key not in self._mirrors:
                 access = Access(place, proxy, self._secrets, self._tokens)
+                self._housekeeping.look()
                 self._mirrors[key] = Mirror(self._directory, git.url, self._runner, access)
             return self._mirrors[key]
 
@@ -137,6 +138,7 @@ class Repositories:
         """What is to be followed now, and what is worth telling about how it came to that."""
         if git.ref.commit is not None:
             self._ensure(mirror, git.ref.commit, deadline)
+            mirror.touch()
             return Target("", git.ref.commit), ""
         with mirror.exclusive(deadline):
             try:

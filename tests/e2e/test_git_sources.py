@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.clusters import Sandbox
 from tests.support.daemon import DaemonProcess, eventually, sync_document
-from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd
+from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd, write_keys
 from tests.support.repository import Repository
 from tests.unit.source.gitrepo import GitRepo
 from tests.unit.source.gitserver import serving
@@ -165,13 +165,6 @@ def test_many_syncs_of_one_repository_ask_and_fetch_as_one(tmp_path: Path, repos
                 assert sum("info/refs" in request for request in server.seen) < len(names)
     finally:
         sandbox.server.stop()
-
-
-def write_keys(folder: Path, keys: dict[str, str]) -> str:
-    folder.mkdir(exist_ok=True)
-    for name, text in keys.items():
-        (folder / name).write_text(text)
-    return str(folder)
 
 
 def test_a_private_repository_is_followed_with_a_secret_of_the_cluster_and_at_once_when_its_server_calls(

@@ -17,7 +17,7 @@ from tests.controlplane.ports import free_port
 from tests.support.daemon import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _NEW_KEY = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 _SBIN = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
@@ -39,6 +39,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _answers(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def write_keys(folder: Path, keys: Mapping[str, str]) -> str:
+    """Write a Secret as Kubernetes mounts it: a file for each key. Gives the folder as a Sync names it."""
+    folder.mkdir(exist_ok=True)
+    for name, text in keys.items():
+        (folder / name).write_text(text)
+    return str(folder)
 
 
 class Authority:

@@ -11,7 +11,7 @@ import pytest
 from syncd.source import Repositories
 from syncd.source import errors as source_errors
 from syncd.spec import GitRef, GitSource
-from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd
+from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd, write_keys
 from tests.unit.source.gitrepo import GitRepo
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ class Follower:
     def resolve(self, url: str, keys: Mapping[str, str], seconds: float = 60, *, ref: GitRef = _NEWEST) -> str:
         """The newest commit, asked for with these credentials."""
         shutil.rmtree(self._secret, ignore_errors=True)
-        self._secret.mkdir()
-        for name, text in keys.items():
-            (self._secret / name).write_text(text)
+        write_keys(self._secret, keys)
         git = GitSource(url=url, ref=ref, secret_file=str(self._secret) if keys else None)
         return self.repositories.resolve(git, ".", deadline=time.monotonic() + seconds).commit
 

@@ -17,6 +17,7 @@ from syncd.source.errors import (
     RefNotFoundError,
     RepositoryEmptyError,
     RepositoryNotFoundError,
+    RepositoryTooLargeError,
     SourceTimeoutError,
     UnsupportedContentError,
 )
@@ -260,6 +261,11 @@ def test_a_mirror_that_is_fetched_again_and_again_stays_small(
     assert repositories.tree(repo.source(), revision, ".", deadline=deadline).read(["a.yaml"])["a.yaml"] == b"a: 11"
 
 
+def age(path: Path) -> None:
+    month_ago = time.time() - 30 * 24 * 3600
+    os.utime(path, (month_ago, month_ago))
+
+
 def test_a_mirror_that_nobody_uses_is_removed_in_time(
     repo: GitRepo, repositories: Repositories, tmp_path: Path, deadline: float
 ) -> None:
@@ -268,11 +274,41 @@ def test_a_mirror_that_nobody_uses_is_removed_in_time(
     (mirror,) = (tmp_path / "mirrors").glob("*.git")
     Repositories(tmp_path / "mirrors")
     assert mirror.exists()
-    month_ago = time.time() - 30 * 24 * 3600
-    os.utime(mirror.with_suffix(".lock"), (month_ago, month_ago))
+    age(mirror.with_suffix(".lock"))
     Repositories(tmp_path / "mirrors")
     assert not mirror.exists()
-    assert repositories.resolve(repo.source(), ".", deadline=deadline).commit == commit
+    for ref in ({}, {"commit": commit}):  # and it comes back when somebody needs it after all
+        assert repositories.resolve(repo.source(**ref), ".", deadline=deadline).commit == commit
+    age(mirror.with_suffix(".lock"))
+    repositories.resolve(repo.source(commit=commit), ".", deadline=deadline)  # in use, though nothing is asked
+    Repositories(tmp_path / "mirrors")
+    assert mirror.exists()
+
+
+def test_what_goes_is_also_looked_for_while_the_daemon_runs(
+    repo: GitRepo, repositories: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: float
+) -> None:
+    repo.commit({"a.yaml": "a: 1"})
+    leftover = tmp_path / "mirrors" / "credentials-of-a-killed-process"
+    leftover.mkdir()
+    age(leftover)
+    monkeypatch.setattr("syncd.source.housekeeping._PAUSE", 0.0)
+    repositories.resolve(repo.source(), ".", deadline=deadline)
+    assert leftover.exists()
+    monkeypatch.setattr(repositories._housekeeping, "_next", 0.0)
+    repositories.resolve(GitSource(url=str(repo.bare)), ".", deadline=deadline)
+    assert not leftover.exists()
+
+
+def test_a_repository_beyond_the_size_of_a_mirror_is_a_clear_error(
+    repo: GitRepo, repositories: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: float
+) -> None:
+    monkeypatch.setattr("syncd.source.mirror.MIRROR_LIMIT", 1 << 20)
+    commit = repo.commit({"film.bin": os.urandom(3 << 20)})
+    for ref in ({}, {"commit": commit}):
+        with pytest.raises(RepositoryTooLargeError, match="larger than a mirror may be"):
+            repositories.resolve(repo.source(**ref), ".", deadline=deadline)
+    assert sum(file.stat().st_size for file in (tmp_path / "mirrors").rglob("*") if file.is_file()) < 2 << 20
 
 
 # --- what goes wrong -----------------------------------------------------------------------------------------------
