@@ -16,6 +16,7 @@ from syncd.kubeyaml import Document, YAMLError, load_all
 from syncd.render.envsubst import MissingVariableError, SubstitutionError, expand
 from syncd.render.errors import UnresolvedVariableError
 from syncd.render.objects import manifests_of
+from syncd.spec.substitute import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from syncd.spec import Substitute
 
 _SWITCHES: Final = ("syncd.dev/substitute", "kustomize.toolkit.fluxcd.io/substitute")
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _QUOTED_IN_YAML: Final = re.compile(r"[\s!&*?|>%@`\"'\[\]{},#-]|.*(?::\s|\s#|\n)|.*[\s:]\Z", re.DOTALL)
 """Texts that need quotes in YAML, and so stay texts."""
 _QUOTED: Final = re.compile(r"""(["']).*\1\Z|\{.*\}\Z|\[.*\]\Z""", re.DOTALL)
@@ -58,7 +58,7 @@ def variables(substitute: Substitute, surroundings: Surroundings, namespace: str
                 continue
             raise
         for name, value in data.items():
-            if not _NAME.match(name):
+            if not VARIABLE.fullmatch(name):
                 raise UnresolvedVariableError(f"{name!r} in {where} is not the name of a variable (letters, digits, _)")
             try:
                 found[name] = value.decode("utf-8").replace("\n", "")

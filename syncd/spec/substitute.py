@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from syncd.spec.base import DNS_SUBDOMAIN, Model
 
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ValuesFrom(Model):
@@ -32,9 +33,17 @@ class Substitute(Model):
     `syncd.dev/substitute: disabled` (or Flux's `kustomize.toolkit.fluxcd.io/substitute: disabled`) stay as they are.
     """
 
-    values: dict[Variable, str] = Field(default_factory=dict)
+    values: dict[str, str] = Field(default_factory=dict)
     """Variables, which win over those below. Line breaks in a value are left out, as in Flux."""
     from_: Annotated[tuple[ValuesFrom, ...], Field(strict=False)] = Field(default=(), alias="from")
     """More variables, read at each reconcile; a later one wins over an earlier one."""
     missing: Literal["Refuse", "Empty"] = "Refuse"
     """What a variable is that has neither a value nor a default: an error, or an empty text."""
+
+    @field_validator("values")
+    @classmethod
+    def _names(cls, values: dict[str, str]) -> dict[str, str]:
+        for name in values:
+            if not VARIABLE.fullmatch(name):
+                raise ValueError(f"{name!r} is not the name of a variable (letters, digits, _)")
+        return values

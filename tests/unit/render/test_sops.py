@@ -31,10 +31,12 @@ def sops_program() -> str:
         return ""
 
 
-pytestmark = pytest.mark.skipif(
+needs_sops = pytest.mark.skipif(
     not (sops_program() and shutil.which("age-keygen") and shutil.which("gpg")) and not os.environ.get("CI"),
     reason="needs age-keygen and gpg, and sops on PATH or by `python scripts/install_programs.py .venv/bin`",
 )
+
+pytestmark = needs_sops
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2, count: '3'}\n"
 DECRYPTION = {"provider": "sops", "secretRef": {"name": "keys"}}

@@ -154,3 +154,8 @@ def test_names_that_become_the_same_are_an_error(bench: Bench) -> None:
     bench.repo.commit({"a.yaml": config_map("'${v}'"), "b.yaml": config_map("same")})
     with pytest.raises(Exception, match="is already described in"):
         rendered(bench, values={"v": "same"})
+
+
+def test_a_name_that_no_variable_can_have_is_refused(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="'a-b' is not the name of a variable"):
+        bench.sync(substitute={"values": {"a-b": "1"}})
