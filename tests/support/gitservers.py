@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pytest
+
 from tests.controlplane.ports import free_port
 from tests.support.daemon import eventually
 
@@ -25,9 +27,13 @@ USER, PASSWORD = "me@example.com", "p@ss:w/ rd%"
 
 
 def program(name: str) -> str:
-    """Where a server's program is; the packages that bring them are in .ci/run."""
+    """Where a program is; without it the test skips, except in CI, which has to have it."""
     found = shutil.which(name, path=_SBIN)
-    assert found, f"{name} is not installed; .ci/run names the package"
+    if found is None:
+        missing = f"needs {name}; .ci/run names the package"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
     return found
 
 

@@ -12,6 +12,7 @@ from syncd.source.errors import InvalidCredentialsError, VerificationFailedError
 from syncd.source.keys import Keys
 from syncd.source.repository import Repositories
 from syncd.spec import GitSource
+from tests.support.gitservers import program
 from tests.unit.source.gitrepo import GitRepo
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class People:
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    program("gpg")
     found = People(tmp_path_factory.mktemp("people"))
     yield found
     found.end()
@@ -264,8 +266,8 @@ def test_without_gpg_openpgp_keys_are_of_no_use(
     signed.commit("gpg", "alice")
     bare = tmp_path / "bin"
     bare.mkdir()
-    for program in ("git", "env"):
-        (bare / program).symlink_to(shutil.which(program) or program)
+    for name in ("git", "env"):
+        (bare / name).symlink_to(shutil.which(name) or name)
     monkeypatch.setenv("PATH", str(bare))
     with pytest.raises(VerificationFailedError, match="gpg is not installed"):
         signed.resolve("HEAD", deadline)
