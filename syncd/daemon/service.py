@@ -117,7 +117,7 @@ class Daemon:
             sync: The Sync; nothing of it is rendered.
             ended: Called when nothing is left. It may raise a :class:`SyncdError`, and is called again then.
         """
-        self._reconciler.follow(sync)
+        self._reconciler.drop_claims(sync.id)
         self._seat(sync.id, lambda: self._bring_to_its_end(sync, ended))
 
     def forget(self, sync_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.engine.deadline import Deadline
@@ -31,10 +32,10 @@ class Claims:
 
     Args:
         syncs: All of them at first.
-        render: What a Sync's source wants now.
+        render: What a Sync's source wants now, or wanted at most so many seconds ago.
     """
 
-    def __init__(self, syncs: Iterable[Sync], render: Callable[[Sync, Deadline], frozenset[ObjectKey]]) -> None:
+    def __init__(self, syncs: Iterable[Sync], render: Callable[[Sync, Deadline, float], frozenset[ObjectKey]]) -> None:
         self._syncs = {sync.id: sync for sync in syncs}
         self._render = render
         self._lock = threading.Lock()
@@ -64,6 +65,7 @@ class Claims:
         say that they take objects over from this one: a prune that is ahead of them would delete what they want.
         """
         deadline = Deadline(min(deadline.at, Deadline.after(_PATIENCE).at), deadline.stop)
+        begin = time.monotonic()
         claimed: dict[ObjectKey, str] = {}
         doubts: list[str] = []
         with self._lock:
@@ -76,7 +78,7 @@ class Claims:
                 keys = self._known.get(other.id)
             if keys is None or heir or other.spec.source.git.url == sync.spec.source.git.url:
                 try:
-                    keys = self._render(other, deadline)
+                    keys = self._render(other, deadline, time.monotonic() - begin)  # one question to each repository
                 except SyncdError as error:
                     if heir:  # anybody else's trouble must not hold this Sync up
                         doubts.append(f"what {other.id} takes over cannot be found out: {error}")

@@ -107,6 +107,10 @@ class Reconciler:
         """Know of a Sync, new or changed: it may want what another one drops."""
         self._claims.follow(sync)
 
+    def drop_claims(self, sync_id: str) -> None:
+        """Know that a Sync wants nothing any more that another one drops."""
+        self._claims.forget(sync_id)
+
     def forget(self, sync_id: str) -> None:
         """Know of a Sync no more, and let go of what was watched for it."""
         self._claims.forget(sync_id)
@@ -273,9 +277,9 @@ class Reconciler:
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
         return memory.desired
 
-    def _wanted(self, sync: Sync, deadline: Deadline) -> frozenset[ObjectKey]:
-        """What a Sync's source wants now."""
-        manifests = self._sources.manifests(sync, self._sources.resolve(sync, deadline), deadline)
+    def _wanted(self, sync: Sync, deadline: Deadline, max_age: float) -> frozenset[ObjectKey]:
+        """What a Sync's source wants now, or wanted at most so many seconds ago."""
+        manifests = self._sources.manifests(sync, self._sources.resolve(sync, deadline, max_age), deadline)
         desired = resolve(manifests, namespaced=self._namespaced, target=sync.spec.target)
         return frozenset(item.key for item in desired.objects)
 
