@@ -54,6 +54,13 @@ class ClusterChoice(NamedTuple):
     kubeconfig: Path | None
     context: str | None
     sandbox: bool
+    default_account: str = ""
+    """The ServiceAccount of Syncs that name none."""
+
+    def refuse_account(self) -> None:
+        """Complain of ``--default-service-account`` where the daemon does the work, which knows its own."""
+        if self.default_account:
+            raise click.UsageError("--default-service-account is about Syncs in files: give --config with it")
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,6 +81,25 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--context", metavar="NAME", help="Which context of the kubeconfig; default: its current one."),
         click.option("--sandbox", is_flag=True, help="Use a new, empty Kubernetes API server in this process."),
+    )
+
+
+def account_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--default-service-account`` below :func:`cluster_options`, to the choice of the cluster."""
+
+    @functools.wraps(command)
+    def chosen(*, cluster: ClusterChoice, default_service_account: str, **others: Any) -> Any:
+        return command(cluster=cluster._replace(default_account=default_service_account), **others)
+
+    return _with(
+        chosen,
+        click.option(
+            "--default-service-account",
+            default="",
+            metavar="NAME",
+            help="In whose name Syncs are carried out that name no serviceAccountName: a ServiceAccount in the Sync's "
+            "own namespace. Without it, in syncd's.",
+        ),
     )
 
 

@@ -127,7 +127,7 @@ class _Maker:
         with open_cluster(self.choice, self.telemetry.observe_request, fence) as cluster:
             sources = open_sources(self.data_dir, stop, cluster, self.telemetry.observe_git)
             daemon = self._daemon(cluster, sources)
-            self.telemetry.watch_live(lambda: (cluster.live,))
+            self.telemetry.watch_live(cluster.lives)
             try:
                 yield Term(daemon, stop, cluster.close)
             finally:
@@ -136,11 +136,15 @@ class _Maker:
                     daemon.board.remove(status.id)  # whoever leads next tells of them
 
     def _daemon(self, cluster: Cluster, sources: Sources) -> Daemon:
+        account = self.choice.default_account
         recorder = Recorder(cluster.client, own_identity())
         if not isinstance(self.syncs, Following):
-            events = EventTeller(recorder, cluster.live.get)
-            return Daemon(self.syncs, cluster, sources, listeners=(*self.listeners, events), companions=(events,))
+            events = EventTeller(recorder, cluster.known)
+            listeners = (*self.listeners, events)
+            return Daemon(
+                self.syncs, cluster, sources, listeners=listeners, companions=(events,), default_account=account
+            )
         follower = ObjectFollower(cluster.client, self.syncs)
-        events = EventTeller(recorder, cluster.live.get, follower.statuses.uid_of)
+        events = EventTeller(recorder, cluster.known, follower.statuses.uid_of)
         listeners = (*self.listeners, follower.statuses, events)
-        return Daemon((), cluster, sources, listeners=listeners, companions=(follower, events))
+        return Daemon((), cluster, sources, listeners=listeners, companions=(follower, events), default_account=account)

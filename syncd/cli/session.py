@@ -117,4 +117,6 @@ def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event, conf
         open_cluster(choice) as cluster,
         ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
     ):
-        yield Workplace(Reconciler(cluster, open_sources(data_dir, stop, cluster), pool, syncs), cluster, stop)
+        sources = open_sources(data_dir, stop, cluster)
+        reconciler = Reconciler(cluster, sources, pool, syncs, default_account=choice.default_account)
+        yield Workplace(reconciler, cluster, stop)

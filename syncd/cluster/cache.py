@@ -1,12 +1,12 @@
 """The live cache: what a cluster holds of everything that is managed, known without asking.
 
-For each kind in use one LIST and one WATCH by the owner label, in all namespaces. A thread for each kind waits on its
-watch; that is the simplest thing that holds a few dozen kinds, and costs little (bench/live_cache.py measures it).
+For each kind in use one LIST and one WATCH by the owner label, in all namespaces; or, where RBAC forbids the whole, one
+in each namespace that matters. A thread for each waits on its watch; that is the simplest thing that holds a few dozen
+kinds, and costs little (bench/live_cache.py measures it).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 import time
@@ -18,11 +18,12 @@ import structlog
 
 from syncd.cluster.live import LiveObject
 from syncd.cluster.pacing import Pacer
+from syncd.cluster.scopes import Scope, Wishes
 from syncd.cluster.watch import KindWatch, Timing
 from syncd.inventory.names import APPLY_ID_LABEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from syncd.cluster.client import Client
     from syncd.cluster.discovery import Resource
@@ -68,8 +69,8 @@ class LiveCache:
         self._lister = ThreadPoolExecutor(PARALLEL_LISTS, thread_name_prefix="syncd-live-list")
         self._changed = threading.Condition()
         self._subscribers: tuple[Callable[[Event], None], ...] = ()
-        self._wanted: dict[str, frozenset[Resource]] = {}
-        self._watches: dict[Resource, KindWatch] = {}
+        self._wishes = Wishes()
+        self._watches: dict[Scope, KindWatch] = {}
         self._by_kind: dict[GroupKind, tuple[KindWatch, ...]] = {}
         """Replaced as a whole, so that reading takes no lock."""
         self._closed = False
@@ -87,30 +88,52 @@ class LiveCache:
         with self._changed:
             self._subscribers = (*self._subscribers, callback)
 
-    def want(self, client_id: str, resources: Iterable[Resource]) -> None:
+    def want(
+        self,
+        client_id: str,
+        resources: Iterable[Resource],
+        places: Mapping[GroupKind, frozenset[str]] | None = None,
+    ) -> None:
         """Say which kinds a client (a Sync) needs from now on, instead of what it said before.
 
         Kinds that nobody needs any more are forgotten.
+
+        Args:
+            client_id: Who.
+            resources: Which kinds.
+            places: In which namespaces their objects are. A kind that is named here and may not be read in all
+                namespaces at once is read in these.
         """
         with self._changed:
-            if self._closed:
+            if self._closed or not self._wishes.put(client_id, resources, places or {}):
                 return
-            before = self._wanted.get(client_id, frozenset())
-            wanted = frozenset(resources)
-            if before == wanted:
-                return
-            self._wanted[client_id] = wanted
-            if not wanted:
-                del self._wanted[client_id]
-            needed = frozenset(itertools.chain.from_iterable(self._wanted.values()))
-            dropped = [self._watches.pop(resource) for resource in self._watches.keys() - needed]
-            added = [self._watch(resource) for resource in needed - self._watches.keys()]
-            self._watches.update({watch.resource: watch for watch in added})
-            self._index()
+            dropped, added = self._rearrange()
         for watch in dropped:
             watch.stop()
         for watch in added:
             watch.start()
+
+    def _rearrange(self) -> tuple[list[KindWatch], list[KindWatch]]:
+        """Make the watches those that are needed; gives those to stop and those to start."""
+        needed = self._wishes.needed()
+        dropped = [self._watches.pop(scope) for scope in self._watches.keys() - needed]
+        added = [self._watch(scope) for scope in needed - self._watches.keys()]
+        self._watches.update({watch.scope: watch for watch in added})
+        self._index()
+        self._changed.notify_all()
+        return dropped, added
+
+    def _narrow(self, resource: Resource) -> bool:
+        """Watch a kind that may not be read in all namespaces at once where it is needed; False if that is unknown."""
+        with self._changed:
+            if self._closed or not self._wishes.narrow(resource):
+                return False
+            dropped, added = self._rearrange()
+        for watch in dropped:
+            watch.stop()
+        for watch in added:
+            watch.start()
+        return True
 
     def wait_synced(
         self, resources: Iterable[Resource], deadline: float, stop: threading.Event | None = None
@@ -130,21 +153,38 @@ class LiveCache:
         """
         resources = frozenset(resources)
         with self._changed:
-            watches = {resource: self._watches.get(resource) for resource in resources}
-        for watch in watches.values():
-            if watch is not None:
-                watch.ask_again()
+            watches = self._of(resources)
+        for watch in watches:
+            watch.ask_again()
         with self._changed:
-            while waiting := [pause for watch in watches.values() if watch and (pause := _worth_waiting(watch))]:
+            while waiting := [pause for watch in self._of(resources) if (pause := _worth_waiting(watch))]:
                 rest = min(deadline - time.monotonic(), *waiting)
                 if rest <= 0 or self._closed or (stop is not None and stop.is_set()):
                     break
                 self._changed.wait(min(rest, 0.2) if stop is not None else rest)
-            return {
-                resource.group_kind: reason
-                for resource, watch in watches.items()
-                if (reason := _doubt(resource, watch))
-            }
+            watches = self._of(resources)
+            unwatched = resources - {watch.resource for watch in watches}
+            doubts = {watch.resource.group_kind: reason for watch in watches if (reason := _doubt(watch))}
+            return {resource.group_kind: _nobody_wants(resource) for resource in unwatched} | doubts
+
+    def _of(self, resources: Collection[Resource]) -> list[KindWatch]:
+        return [watch for scope, watch in self._watches.items() if scope.resource in resources]
+
+    def doubt(self, key: ObjectKey, api_version: str = "") -> str:
+        """Why what is known of an object, or its not being there, may not be true; "" if it is.
+
+        Args:
+            key: Its key.
+            api_version: Which version it is read in; any if empty.
+        """
+        watches = [
+            watch
+            for watch in self._by_kind.get(key.group_kind, ())
+            if api_version in ("", watch.resource.api_version) and watch.scope.covers(key)
+        ]
+        if not watches:
+            return f"{key.display()}: nobody wants it watched"
+        return next(filter(None, map(_doubt, watches)), "")
 
     def get(self, key: ObjectKey, api_version: str = "") -> LiveObject | None:
         """The object as it is known, or None.
@@ -158,7 +198,7 @@ class LiveCache:
                 return found
         return None
 
-    def moment(self, client_id: str, apply_id: str) -> frozenset[tuple[Resource, int]] | None:
+    def moment(self, client_id: str, apply_id: str) -> frozenset[tuple[Scope, int]] | None:
         """A mark of what is known now of one owner's objects, of the kinds that a client wants.
 
         Returns:
@@ -166,12 +206,10 @@ class LiveCache:
             cannot be watched.
         """
         with self._changed:
-            watches = {resource: self._watches.get(resource) for resource in self._wanted.get(client_id, ())}
-            if any(
-                watch is None or not watch.watchable or _doubt(resource, watch) for resource, watch in watches.items()
-            ):
+            watches = [self._watches[scope] for scope in self._wishes.of(client_id)]
+            if any(not watch.watchable or _doubt(watch) for watch in watches):
                 return None
-            return frozenset((resource, watch.store.changes(apply_id)) for resource, watch in watches.items() if watch)
+            return frozenset((watch.scope, watch.store.changes(apply_id)) for watch in watches)
 
     def of_owner(self, apply_id: str) -> tuple[LiveObject, ...]:
         """Every object of every known kind whose owner label has this value."""
@@ -236,10 +274,10 @@ class LiveCache:
         with self._changed:
             return tuple(
                 KindStatus(
-                    resource, _doubt(resource, watch), len(watch.store),
+                    scope.resource, _doubt(watch), len(watch.store),
                     watch.lists, watch.watches, watch.events, watch.failures,
                 )
-                for resource, watch in sorted(self._watches.items(), key=lambda item: item[0][:5])
+                for scope, watch in self._sorted()
             )  # fmt: skip
 
     def stop(self) -> None:
@@ -258,9 +296,9 @@ class LiveCache:
         for watch in list(self._watches.values()):
             watch.join(max(0.0, end - time.monotonic()))
 
-    def _watch(self, resource: Resource) -> KindWatch:
+    def _watch(self, scope: Scope) -> KindWatch:
         return KindWatch(
-            resource,
+            scope,
             client=self._client,
             selector=self._selector,
             timing=self._timing,
@@ -268,19 +306,26 @@ class LiveCache:
             lister=self._lister,
             changed=self._changed,
             on_event=self._publish,
+            narrow=self._narrow,
         )
+
+    def _sorted(self) -> list[tuple[Scope, KindWatch]]:
+        return sorted(self._watches.items(), key=lambda item: (item[0].resource[:5], item[0].namespace))
 
     def _index(self) -> None:
         by_kind: dict[GroupKind, tuple[KindWatch, ...]] = {}
-        for resource, watch in sorted(self._watches.items(), key=lambda item: item[0][:5]):
-            by_kind[resource.group_kind] = (*by_kind.get(resource.group_kind, ()), watch)
+        for scope, watch in self._sorted():
+            kind = scope.resource.group_kind
+            by_kind[kind] = (*by_kind.get(kind, ()), watch)
         self._by_kind = by_kind
 
     def _of_object(self, obj: JSONObject) -> list[KindWatch]:
+        namespace = obj["metadata"].get("namespace") or ""
         return [
             watch
             for watch in list(self._watches.values())
             if (watch.resource.api_version, watch.resource.kind) == (obj.get("apiVersion"), obj.get("kind"))
+            and watch.scope.namespace in ("", namespace)
         ]
 
     def _publish(self, event: Event) -> None:
@@ -305,9 +350,11 @@ def _worth_waiting(watch: KindWatch) -> float:
     return math.inf if watch.pending else 0.0
 
 
-def _doubt(resource: Resource, watch: KindWatch | None) -> str:
-    if watch is None:
-        return f"{resource.plural}: nobody wants them watched"
+def _doubt(watch: KindWatch) -> str:
     if watch.problem:
         return watch.problem
-    return f"{resource.plural}: they have not been listed yet" if watch.pending else ""
+    return f"{watch.scope}: they have not been listed yet" if watch.pending else ""
+
+
+def _nobody_wants(resource: Resource) -> str:
+    return f"{resource.plural}: nobody wants them watched"

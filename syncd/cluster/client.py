@@ -264,7 +264,7 @@ class Client:
         idle: float = 330.0,
         timeout: float = 15.0,
     ) -> Stream:
-        """Watch objects from a resourceVersion on; bookmarks included.
+        """Watch from a resourceVersion on; bookmarks included.
 
         Args:
             resource: What to watch.

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from syncd.cluster.cache import LiveCache
 from syncd.cluster.client import Client
 from syncd.cluster.config import connect
 from syncd.cluster.discovery import Discovery
+from syncd.cluster.identities import Identities
 from syncd.cluster.openapi import Schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from syncd.cluster.live import Event, LiveObject
     from syncd.cluster.transport import Observation, Transport
     from syncd.cluster.watch import Timing
+    from syncd.model import ObjectKey
 
 _JOIN_TIMEOUT = 5.0
 
 
 class Cluster:
-    """One API server, asked as one identity.
+    """One API server, asked as one identity, and through :meth:`acting_for` as others.
 
     Attributes:
         transport: Its requests.
@@ -31,13 +35,19 @@ class Cluster:
         live: What it holds of everything that is managed.
     """
 
-    def __init__(self, transport: Transport, *, timing: Timing | None = None) -> None:
+    def __init__(
+        self, transport: Transport, *, timing: Timing | None = None, discovered_by: Cluster | None = None
+    ) -> None:
+        """Ask nothing yet; ``discovered_by`` knows already what the same server serves."""
         self.transport = transport
         self.client = Client(transport)
-        self.discovery = Discovery(transport)
-        self.schemas = Schemas(transport)
+        self.discovery: Discovery = discovered_by.discovery if discovered_by else Discovery(transport)
+        self.schemas: Schemas = discovered_by.schemas if discovered_by else Schemas(transport)
         self.live = LiveCache(self.client, timing=timing)
         self.client.journal = self.live
+        self._timing = timing
+        self._identities = Identities(self._open_as)
+        self._subscribers: tuple[Callable[[LiveCache, Event], None], ...] = ()
 
     @classmethod
     def connect(
@@ -56,6 +66,47 @@ class Cluster:
         """
         return cls(connect(kubeconfig, context, user_agent, before_write=before_write, observer=observer))
 
+    def acting_for(self, client: str, user: str) -> Cluster:
+        """The same server, asked in the name of a user by impersonation; this cluster itself if that is "".
+
+        Args:
+            client: Who needs it (a Sync), instead of any that it needed before.
+            user: The user's name, as RBAC has it.
+        """
+        if user:
+            self.live.want(client, ())
+            return self._identities.of(client, user)
+        self._identities.release(client)
+        return self
+
+    def forget(self, client: str) -> None:
+        """Take that a client needs nothing any more; what only it needed is closed."""
+        self.live.want(client, ())
+        self._identities.release(client)
+
+    def subscribe(self, callback: Callable[[LiveCache, Event], None]) -> None:
+        """Have ``callback`` called for each change that somebody else makes, as :meth:`LiveCache.subscribe` says.
+
+        The cache of each user tells what it sees, and who is somebody else: the same change may come from several.
+        """
+        self._subscribers = (*self._subscribers, callback)
+        for live in self.lives():
+            live.subscribe(partial(callback, live))
+
+    def lives(self) -> tuple[LiveCache, ...]:
+        """The live caches of all users."""
+        return tuple(cluster.live for cluster in (self, *self._identities.all()))
+
+    def known(self, key: ObjectKey) -> LiveObject | None:
+        """An object as one of the live caches has it, or None."""
+        return next((found for live in self.lives() if (found := live.get(key)) is not None), None)
+
+    def _open_as(self, user: str) -> Cluster:
+        cluster = Cluster(self.transport.acting_as(user), timing=self._timing, discovered_by=self)
+        for callback in self._subscribers:
+            cluster.live.subscribe(partial(callback, cluster.live))
+        return cluster
+
     def __enter__(self) -> Self:
         return self
 
@@ -63,7 +114,8 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """End everything at once: watches, requests in hand, connections."""
+        """End everything at once: watches, requests in hand, connections; of all users."""
+        self._identities.close()
         self.live.stop()
         self.transport.close()
         self.live.join(_JOIN_TIMEOUT)

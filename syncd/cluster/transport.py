@@ -146,7 +146,7 @@ class _Call(NamedTuple):
 
 
 class Transport:
-    """Requests to one API server. Safe to use from many threads.
+    """Requests to one API server, in one name. Safe to use from many threads.
 
     Attributes:
         before_write: Called before each try of each request that may change something, as late as can be; raises to
@@ -162,12 +162,14 @@ class Transport:
         retry: RetryPolicy | None = None,
         before_write: Callable[[], None] | None = None,
         observer: Callable[[Observation], None] | None = None,
+        user: str = "",
     ) -> None:
         self.before_write = before_write
         self.observer = observer
         self._open_session = open_session
         self._user_agent = user_agent
         self._retry = retry or RetryPolicy()
+        self._names = {"User-Agent": user_agent} | ({"Impersonate-User": user} if user else {})
         self._connections = OpenConnections()
         self._closed = threading.Event()
         self._lock = threading.Lock()
@@ -178,6 +180,20 @@ class Transport:
     def url(self) -> str:
         """The server's address."""
         return self._session.url
+
+    def acting_as(self, user: str) -> Transport:
+        """Another transport to the same server, whose requests are made in somebody else's name.
+
+        The groups of a ServiceAccount are added by the server itself; that its user may be impersonated is enough.
+        """
+        return Transport(
+            self._open_session,
+            user_agent=self._user_agent,
+            retry=self._retry,
+            before_write=self.before_write,
+            observer=self.observer,
+            user=user,
+        )
 
     def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
         self,
@@ -282,7 +298,7 @@ class Transport:
         body: JSONValue = None,
         content_type: str = JSON,
     ) -> _Call:
-        all_headers = {"User-Agent": self._user_agent, **headers}
+        all_headers = {**self._names, **headers}
         payload = None
         if body is not None:
             payload = body if isinstance(body, bytes) else orjson.dumps(body)

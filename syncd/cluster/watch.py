@@ -14,6 +14,7 @@ import structlog
 from syncd.cluster.errors import (
     ApiError,
     ExpiredError,
+    ForbiddenError,
     MalformedResponseError,
     ServerError,
     TimedOutError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from syncd.cluster.discovery import Resource
     from syncd.cluster.live import Event, LiveObject
     from syncd.cluster.pacing import Pacer
+    from syncd.cluster.scopes import Scope
     from syncd.cluster.stream import Stream
     from syncd.model import JSONObject
 
@@ -60,7 +62,7 @@ class Timing:
 
 
 class KindWatch:
-    """Keeps the objects of one kind that have the owner label, or whatever else the selector asks for.
+    """Keeps the objects of one kind that a selector asks for, everywhere or in one namespace.
 
     ``problem`` is "" while ``store`` is true; it says why it may not be otherwise. ``pending`` is set until the first
     list is there (or, for a kind that cannot be watched, the one that was asked for).
@@ -68,18 +70,32 @@ class KindWatch:
 
     def __init__(  # noqa: PLR0913 - all that it shares with the other watches, by keyword
         self,
-        resource: Resource,
+        scope: Scope,
         *,
         client: Client,
         selector: str,
-        namespace: str = "",
         timing: Timing,
         pacer: Pacer,
         lister: Executor,
         changed: threading.Condition,
         on_event: Callable[[Event], None],
+        narrow: Callable[[Resource], bool] = lambda _: False,
     ) -> None:
-        self.resource = resource
+        """Begin with nothing.
+
+        Args:
+            scope: What to list and watch.
+            client: The way to the server.
+            selector: The label selector of the objects.
+            timing: How long watches live and wait.
+            pacer: Hands out turns to try again.
+            lister: Where lists are read.
+            changed: Told when something becomes known, or doubtful.
+            on_event: Called for each change by others.
+            narrow: Called when the kind may not be read in all namespaces; says whether others read single ones now.
+        """
+        self.scope = scope
+        self.resource = resource = scope.resource
         self.store = KindStore()
         self.pending = True
         self.problem = ""
@@ -93,12 +109,12 @@ class KindWatch:
         """All failures ever, for metrics."""
         self._client = client
         self._selector = selector
-        self._namespace = namespace
         self._timing = timing
         self._pacer = pacer
         self._lister = lister
         self._changed = changed
         self._on_event = on_event
+        self._narrow = narrow
         self._stop = threading.Event()
         self._list_again = threading.Event()
         self._stream: Stream | None = None
@@ -141,7 +157,7 @@ class KindWatch:
     def _run(self) -> None:
         if "list" not in self.resource.verbs:
             with self._changed:
-                self.problem, self.permanent = f"{self.resource.plural}: they cannot be listed", True
+                self.problem, self.permanent = f"{self.scope}: they cannot be listed", True
                 self._changed.notify_all()
             return
         while not self._stop.is_set():
@@ -187,7 +203,7 @@ class KindWatch:
         self.store.begin_list()
         pages = self._client.pages(
             self.resource,
-            self._namespace,
+            self.scope.namespace,
             self._selector,
             timeout=self._timing.list_timeout,
             stop=self._stop,
@@ -208,7 +224,7 @@ class KindWatch:
             self.resource,
             self._resource_version,
             self._selector,
-            namespace=self._namespace,
+            namespace=self.scope.namespace,
             lifetime=lifetime,
             idle=idle,
         ) as stream:
@@ -269,6 +285,8 @@ class KindWatch:
 
     def _fail(self, error: SyncdError) -> None:
         """Note why the store may not be true, and wait for a turn to try again."""
+        if isinstance(error, ForbiddenError) and not self.scope.namespace and self._narrow(self.resource):
+            return  # others do it now, each in one namespace
         expired = isinstance(error, ExpiredError)
         if expired:
             self._resource_version = ""
@@ -277,7 +295,7 @@ class KindWatch:
         with self._changed:
             if not self.problem:
                 self.failing_since = time.monotonic()
-            self.problem = f"{self.resource.plural}: {error}"
+            self.problem = f"{self.scope}: {error}"
             self.permanent = isinstance(error, ApiError) and not error.transient and not expired
             self._changed.notify_all()
         if expired and self._failures_in_a_row == 1:

@@ -82,6 +82,7 @@ class SyncLoop:
             ask: Has another Sync, of this id, look for a new revision now.
         """
         self.sync = sync
+        self.live = live
         self.owner = ""
         self._reconciler = reconciler
         self._board = board
@@ -209,7 +210,7 @@ class SyncLoop:
         return await_health(before, status, self._explain, _now())
 
     def _explain(self, keys: Sequence[ObjectKey]) -> Mapping[ObjectKey, Sequence[str]]:
-        return self._reconciler.diagnose(keys, Deadline.after(_DIAGNOSIS, self._cancel))
+        return self._reconciler.diagnose(self.sync, keys, Deadline.after(_DIAGNOSIS, self._cancel))
 
     def _pause(self, status: SyncStatus, retry_after: float) -> timedelta:
         interval = self.sync.spec.interval

@@ -16,6 +16,7 @@ import structlog
 from syncd.cluster import Resource
 from syncd.cluster.errors import NotFoundError
 from syncd.cluster.pacing import Pace, Pacer
+from syncd.cluster.scopes import Scope
 from syncd.cluster.watch import KindWatch, Timing
 from syncd.daemon.statuswriter import StatusWriter
 from syncd.model import SyncdError, Write, WriteMethod
@@ -84,10 +85,9 @@ class ObjectFollower:
         self._listed = False
         self._lister = ThreadPoolExecutor(1, thread_name_prefix="syncd-objects-list")
         self._watch = KindWatch(
-            SYNCS,
+            Scope(SYNCS, following.namespace),
             client=client,
             selector="",
-            namespace=following.namespace,
             timing=timing,
             pacer=Pacer(timing.pace),
             lister=self._lister,

@@ -25,7 +25,7 @@ from syncd.plan.desired import live_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from syncd.cluster import Cluster, Event
+    from syncd.cluster import Cluster, Event, LiveCache
     from syncd.daemon.seat import Worker
     from syncd.daemon.status import Listener
     from syncd.engine.sources import Sources
@@ -63,6 +63,7 @@ class Daemon:
         listeners: Iterable[Listener] = (),
         companions: Iterable[Companion] = (),
         workers: int = DEFAULT_WORKERS,
+        default_account: str = "",
     ) -> None:
         """Make ready.
 
@@ -73,6 +74,7 @@ class Daemon:
             listeners: Who is told of what happens.
             companions: Who begins and ends with it.
             workers: How many Syncs are worked on at once.
+            default_account: The ServiceAccount of Syncs that name none; "" for the daemon's own name.
         """
         self.board = StatusBoard(listeners, alive=self._alive)
         self._cluster = cluster
@@ -86,7 +88,7 @@ class Daemon:
         )
         self._scheduler.add_listener(self._on_trouble, EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES)
         syncs = tuple(syncs)
-        self._reconciler = Reconciler(cluster, sources, self._pool, syncs)
+        self._reconciler = Reconciler(cluster, sources, self._pool, syncs, default_account=default_account)
         self._lock = threading.Lock()
         self._stopping = False
         self._companions = tuple(companions)
@@ -96,7 +98,7 @@ class Daemon:
 
     def start(self) -> None:
         """Begin; every Sync that is not suspended is reconciled at once."""
-        self._cluster.live.subscribe(self._on_event)
+        self._cluster.subscribe(self._on_event)
         self._scheduler.start()
         for companion in self._companions:
             companion.start(self)
@@ -171,7 +173,8 @@ class Daemon:
         seat.replace(make)
 
     def _follow(self, sync: Sync) -> Worker:
-        loop = SyncLoop(sync, self._reconciler, self._cluster.live, self.board, wake=self._wake, ask=self._ask)
+        live = self._reconciler.cluster_of(sync).live
+        loop = SyncLoop(sync, self._reconciler, live, self.board, wake=self._wake, ask=self._ask)
         if sync.spec.suspend:
             self._unschedule(sync.id)
         else:
@@ -229,12 +232,12 @@ class Daemon:
         except JobLookupError:
             return  # it is suspended, or the daemon is ending
 
-    def _on_event(self, event: Event) -> None:
-        """A watched object was changed by somebody else."""
+    def _on_event(self, live: LiveCache, event: Event) -> None:
+        """A watched object was changed by somebody else than the user whose cache this is."""
         known = event.new or event.old
         workers = (seat.worker for seat in tuple(self._seats.values()))
         worker = next((worker for worker in workers if worker and known and known.apply_id == worker.owner), None)
-        if not isinstance(worker, SyncLoop) or worker.sync.spec.suspend:
+        if not isinstance(worker, SyncLoop) or worker.live is not live or worker.sync.spec.suspend:
             return
         if event.old and event.new and live_digest(event.old.parse()) == live_digest(event.new.parse()):
             worker.trigger(Cause.HEALTH)

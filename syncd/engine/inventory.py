@@ -51,12 +51,23 @@ def own_key(sync: Named) -> ObjectKey:
 class InventoryStore:
     """The apply-config object of one Sync on the server."""
 
-    def __init__(self, cluster: Cluster, sync: Named, memory: Memory | None = None) -> None:
-        """Begin; ``memory`` saves reading a list again that has not changed since."""
+    def __init__(
+        self, cluster: Cluster, sync: Named, memory: Memory | None = None, *, elsewhere: Cluster | None = None
+    ) -> None:
+        """Begin.
+
+        Args:
+            cluster: Reads and writes the own ConfigMap, and its pages.
+            sync: Whose inventory it is.
+            memory: Saves reading a list again that has not changed since.
+            elsewhere: Reads and writes what Git brings along, or the own ConfigMap points to: in the Sync's own name,
+                for whoever can write either could otherwise have syncd write to any object of the cluster.
+        """
         self._cluster = cluster
+        self._elsewhere = elsewhere or cluster
         self._sync = sync.id
         self._memory = memory or Memory()
-        self._pages = PageStore(cluster, sync.metadata.namespace)
+        self._pages = PageStore(self._at, sync.metadata.namespace)
         self.own = own_key(sync)
         self._own: JSONObject | None = None
 
@@ -193,7 +204,8 @@ class InventoryStore:
         self._pages.write(current, pages, deadline)
         document = current.document(keys, final, pages, forget=forget)
         patch = Write(WriteMethod.JSON_MERGE_PATCH, document)
-        written = self._cluster.client.patch(resource, current.namespace, current.name, patch, timeout=deadline.request)
+        client = self._at(current.key).client
+        written = client.patch(resource, current.namespace, current.name, patch, timeout=deadline.request)
         if not current.brought:
             self._own = written
         versions = self._pages.keep_only(current, pages, deadline)
@@ -224,7 +236,7 @@ class InventoryStore:
             ConflictError: Somebody else has written there at the same moment.
         """
         for former in current.moved_from:
-            self._pages.delete_all(former.uid, former.key.namespace, deadline)
+            self._pages.delete_all(former.uid, former.key, deadline)
             live = self._get(former.key, deadline)
             body = clearing_patch(live) if live and live["metadata"]["uid"] == former.uid else None
             if body is not None:
@@ -235,12 +247,17 @@ class InventoryStore:
         resource = require_kind(self._cluster.discovery, current.key.group_kind)
         write = Write(WriteMethod.DELETE, uid=current.uid, resource_version=current.resource_version)
         with suppress(NotFoundError):
-            self._cluster.client.delete(resource, current.namespace, current.name, write, timeout=deadline.request)
+            client = self._at(current.key).client
+            client.delete(resource, current.namespace, current.name, write, timeout=deadline.request)
 
     def approve(self, approval: str, deadline: Deadline) -> None:
         """Write that a person allows prunes: what :func:`syncd.inventory.keylist.approval_of` says of them."""
         body = {"metadata": {"annotations": {names.APPROVAL_ANNOTATION: approval}}}
         self._patch(self.read(deadline).key, body, deadline)
+
+    def _at(self, key: ObjectKey) -> Cluster:
+        """Who may read and write an apply-config object."""
+        return self._cluster if key == self.own else self._elsewhere
 
     def _get(self, key: ObjectKey, deadline: Deadline) -> JSONObject | None:
         """The object as the server has it; None if it, or its kind, is certainly not there."""
@@ -254,14 +271,14 @@ class InventoryStore:
                 raise UnknownKindError(f"whether {key.group_kind} is served is unclear: discovery failed for {failed}")
         resource = require_kind(discovery, key.group_kind)
         try:
-            return self._cluster.client.get(resource, key.namespace, key.name, timeout=deadline.request)
+            return self._at(key).client.get(resource, key.namespace, key.name, timeout=deadline.request)
         except NotFoundError:
             return None
 
     def _patch(self, key: ObjectKey, body: JSONObject, deadline: Deadline) -> JSONObject:
         resource = require_kind(self._cluster.discovery, key.group_kind)
         write = Write(WriteMethod.JSON_MERGE_PATCH, body)
-        return self._cluster.client.patch(resource, key.namespace, key.name, write, timeout=deadline.request)
+        return self._at(key).client.patch(resource, key.namespace, key.name, write, timeout=deadline.request)
 
     def _read(self, document: JSONObject, deadline: Deadline, *, brought: bool = False) -> ApplyConfig:
         """Read the list, from memory if neither the object nor one of its pages has changed since."""

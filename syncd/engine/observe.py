@@ -36,11 +36,15 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
     cluster = work.cluster
     versions = {item.key: item.manifest.api_version for item in desired.objects}
     keys = versions.keys() | inventory.keys
-    wanted, unreadable, gone = _kinds(cluster.discovery.resources(), versions, keys)
-    cluster.live.want(owner.sync, wanted)
+    wanted, unclear, gone = _kinds(cluster.discovery.resources(), versions, keys)
+    cluster.live.want(owner.sync, wanted, _places(keys))
     problems = cluster.live.wait_synced(wanted, work.deadline.at, work.deadline.stop)
     if problems:
         cluster.discovery.refresh(min_age=REFRESH_AFTER)  # a kind may have gone, and the next reconcile should know
+    unreadable = {key: unclear[key.group_kind] for key in keys if key.group_kind in unclear}
+    for key in (key for key in keys if key.group_kind in problems):
+        if doubt := cluster.live.doubt(key, versions.get(key, "")):
+            unreadable[key] = doubt
     live: dict[ObjectKey, LiveObject] = {}
     for key in keys:
         found = cluster.live.get(key, versions.get(key, ""))
@@ -59,7 +63,7 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
     return Observation(
         inventory,
         live,
-        {**unreadable, **problems},
+        unreadable,
         frozenset(gone),
         work.memory.settled,
         held,
@@ -74,6 +78,14 @@ def look_for_users(users: Users, keys: Iterable[ObjectKey]) -> dict[str, Mapping
     """Who uses the ConfigMaps and Secrets among these objects, by namespace."""
     namespaces = {key.namespace for key in keys if key.group_kind in USABLE}
     return {name: found for name in sorted(namespaces) if (found := users.of(name)) is not None}
+
+
+def _places(keys: Iterable[ObjectKey]) -> dict[GroupKind, frozenset[str]]:
+    """In which namespaces the objects of each kind are."""
+    places: dict[GroupKind, set[str]] = {}
+    for key in keys:
+        places.setdefault(key.group_kind, set()).add(key.namespace)
+    return {kind: frozenset(namespaces) for kind, namespaces in places.items()}
 
 
 def _kinds(

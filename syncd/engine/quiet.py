@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from syncd.model import ActionType
 
 if TYPE_CHECKING:
-    from syncd.cluster import LiveCache, Resource
+    from syncd.cluster import LiveCache
+    from syncd.cluster.scopes import Scope
     from syncd.engine.result import Reconciliation
     from syncd.inventory import ApplyConfig
     from syncd.plan.desired import DesiredSet
     from syncd.plan.settings import Observation, Policy
 
-Moment = frozenset[tuple["Resource", int]]
+Moment = frozenset[tuple["Scope", int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,9 +96,26 @@ class Reconciler:
     May be used by several threads, each with a Sync and a memory of its own.
     """
 
-    def __init__(self, cluster: Cluster, sources: Sources, pool: Executor, syncs: Iterable[Sync] = ()) -> None:
-        """Begin; ``syncs`` are all Syncs that this process knows at first."""
+    def __init__(
+        self,
+        cluster: Cluster,
+        sources: Sources,
+        pool: Executor,
+        syncs: Iterable[Sync] = (),
+        *,
+        default_account: str = "",
+    ) -> None:
+        """Begin.
+
+        Args:
+            cluster: Where to, in syncd's own name: inventories are read and written in it, all else in the Sync's.
+            sources: Where from.
+            pool: Where requests that may go in parallel run.
+            syncs: All Syncs that this process knows at first.
+            default_account: The ServiceAccount of Syncs that name none; "" for syncd's own name.
+        """
         self._cluster = cluster
+        self._default_account = default_account
         self._sources = sources
         self._pool = pool
         self._claims = Claims(syncs, self._wanted)
@@ -114,7 +131,11 @@ class Reconciler:
     def forget(self, sync_id: str) -> None:
         """Know of a Sync no more, and let go of what was watched for it."""
         self._claims.forget(sync_id)
-        self._cluster.live.want(sync_id, ())
+        self._cluster.forget(sync_id)
+
+    def cluster_of(self, sync: Sync) -> Cluster:
+        """The cluster, asked in the Sync's own name."""
+        return self._cluster.acting_for(sync.id, sync.user(self._default_account))
 
     def resolve(self, sync: Sync, deadline: Deadline, max_age: float = 0.0) -> Revision:
         """The revision that the Sync's source has now, or had at most so many seconds ago."""
@@ -123,8 +144,8 @@ class Reconciler:
     def plan(self, sync: Sync, revision: Revision, memory: Memory, deadline: Deadline) -> Reconciliation:
         """Say what a reconcile would do, and do nothing: not even the apply-config object is made."""
         watch = Stopwatch()
-        work = Work(sync, revision, self._cluster, memory, self._pool, deadline)
-        store = InventoryStore(self._cluster, sync, memory)
+        work = Work(sync, revision, self.cluster_of(sync), memory, self._pool, deadline)
+        store = InventoryStore(self._cluster, sync, memory, elsewhere=work.cluster)
         with watch.stage("render"):
             desired = self._desired(work)
         inventory = home.foresee(work, store, store.read(deadline), desired)
@@ -143,8 +164,8 @@ class Reconciler:
                 by object is in the result instead.
         """
         watch = Stopwatch()
-        work = Work(sync, revision, self._cluster, memory, self._pool, deadline, restraint)
-        store = InventoryStore(self._cluster, sync, memory)
+        work = Work(sync, revision, self.cluster_of(sync), memory, self._pool, deadline, restraint)
+        store = InventoryStore(self._cluster, sync, memory, elsewhere=work.cluster)
         with watch.stage("observe"):
             inventory = store.read(deadline)
         with watch.stage("render"):
@@ -157,7 +178,7 @@ class Reconciler:
             settled = home.settle(work, store, inventory, desired, self._policy(work, inventory))
         inventory = settled.inventory
         policy = self._policy(work, inventory)
-        inputs = Inputs.now(desired, inventory, policy, self._cluster.live)
+        inputs = Inputs.now(desired, inventory, policy, work.cluster.live)
         if memory.quiet is not None and memory.quiet.inputs.same_as(inputs):
             return replace(memory.quiet.result, revision=revision, durations=watch.durations)
         prepared = self._prepare(work, inventory, desired, policy, watch)
@@ -176,9 +197,10 @@ class Reconciler:
             work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), held=held
         )
 
-    def diagnose(self, keys: Iterable[ObjectKey], deadline: Deadline) -> dict[ObjectKey, tuple[str, ...]]:
+    def diagnose(self, sync: Sync, keys: Iterable[ObjectKey], deadline: Deadline) -> dict[ObjectKey, tuple[str, ...]]:
         """What the cluster says about why objects are not ready, in lines: their last events, and their Pods'."""
-        return {key: diagnose(self._cluster, key, deadline) for key in keys}
+        cluster = self.cluster_of(sync)
+        return {key: diagnose(cluster, key, deadline) for key in keys}
 
     def destroy(self, sync: Sync, deadline: Deadline) -> tuple[Outcome, ...]:
         """Delete all that a Sync has applied, in reverse order, and its apply-config object last; or release it all.
@@ -191,8 +213,8 @@ class Reconciler:
         Raises:
             SyncdError: The inventory is in doubt, or could not be read or written.
         """
-        work = Work(sync, Revision("", "", ""), self._cluster, Memory(), self._pool, deadline)
-        store = InventoryStore(self._cluster, sync)
+        work = Work(sync, Revision("", "", ""), self.cluster_of(sync), Memory(), self._pool, deadline)
+        store = InventoryStore(self._cluster, sync, elsewhere=work.cluster)
         inventory = store.read(deadline)
         if inventory.damage:
             raise InventoryInDoubtError(f"{inventory.damage}; look at it, then run: syncd inventory rebuild {sync.id}")
@@ -203,7 +225,7 @@ class Reconciler:
         store.clear(inventory, deadline)
         owner = inventory.owner(sync.id)
         if inventory.uid and sync.spec.deletion_policy == "Orphan":
-            release_all(self._cluster, inventory.keys, owner, deadline)
+            release_all(work.cluster, inventory.keys, owner, deadline)
             inventory = store.write(inventory, frozenset(), frozenset(), deadline)
         while inventory.keys:
             outcomes = self._prune_all(work, inventory, owner)

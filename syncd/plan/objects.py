@@ -39,7 +39,7 @@ UP_TO_DATE: Final = "UpToDate"
 
 def plan_object(desired: Desired, observed: Observation, policy: Policy) -> Action:
     """Decide on one desired object from what was observed of the cluster."""
-    if observed.unreadable and (problem := observed.unreadable.get(desired.key.group_kind)) is not None:
+    if observed.unreadable and (problem := observed.unreadable.get(desired.key)) is not None:
         return _blocked(desired.manifest, "Unreadable", problem)
     live = observed.live.get(desired.key)
     if live is None:

@@ -50,8 +50,8 @@ def _plan_one(key: ObjectKey, observed: Observation, context: PruneContext, held
     kind = key.group_kind
     if kind in observed.gone:
         return Action(ActionType.KEEP, key, "KindGone", "its kind is no longer served, so it is gone", release=True)
-    if kind in observed.unreadable:
-        return Action(ActionType.KEEP, key, "Unreadable", observed.unreadable[kind], blocking=True)
+    if key in observed.unreadable:
+        return Action(ActionType.KEEP, key, "Unreadable", observed.unreadable[key], blocking=True)
     live = observed.live.get(key)
     if live is not None:
         return judge(key, live.parse(), context, held=held)

@@ -130,7 +130,7 @@ class Observation:
 
     Attributes:
         live: Every object that is known to be there and to carry our owner's label, or that was read singly.
-        unreadable: Kinds whose objects could not be read, with the reason: of these nothing is known.
+        unreadable: Objects that could not be read, with the reason: of these nothing is known.
         gone: Kinds that the cluster certainly does not serve.
         inventory: The apply-config object.
         settled: Objects that were found to need nothing.
@@ -143,7 +143,7 @@ class Observation:
 
     inventory: ApplyConfig
     live: Mapping[ObjectKey, Live]
-    unreadable: Mapping[GroupKind, str] = field(default_factory=dict)
+    unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     gone: frozenset[GroupKind] = frozenset()
     settled: Mapping[ObjectKey, Settled] = field(default_factory=dict)
     contents: Mapping[ObjectKey, str] = field(default_factory=dict)

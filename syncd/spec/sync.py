@@ -56,6 +56,9 @@ class SyncSpec(Model):
     """Variables in everything that was rendered; replaced after the overrides. Without this field, nothing is."""
     target: Target = Target()
     """Where objects go."""
+    service_account_name: str = Field(default="", pattern=rf"{DNS_SUBDOMAIN}|^$")
+    """The ServiceAccount, in the Sync's namespace, in whose name everything is read, applied and pruned; what it may do
+    is all that the Sync can do. Without it, the daemon's `--default-service-account`, or else the daemon itself."""
     prune: Prune = Prune()
     """Whether and how objects that left Git are deleted."""
     adopt: Adopt = Adopt()
@@ -119,6 +122,15 @@ class Sync(Model):
     def id(self) -> str:
         """``namespace/name``: what logs, metrics and pages call the Sync."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    def user(self, default_account: str = "") -> str:
+        """In whose name the Sync is carried out, as RBAC has it; "" for the daemon's own.
+
+        Args:
+            default_account: The ServiceAccount of Syncs that name none; "" for none.
+        """
+        account = self.spec.service_account_name or default_account
+        return f"system:serviceaccount:{self.metadata.namespace}:{account}" if account else ""
 
 
 class FieldProblem(BaseModel):

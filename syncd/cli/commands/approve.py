@@ -9,7 +9,7 @@ import click
 from syncd.cli import plan_view
 from syncd.cli.exits import Exit
 from syncd.cli.objects import SyncObjects
-from syncd.cli.options import cluster_options, config_option, data_dir_option
+from syncd.cli.options import account_option, cluster_options, config_option, data_dir_option
 from syncd.cli.output import console
 from syncd.cli.session import choose_syncs, open_cluster, workplace
 from syncd.cli.signals import stopped_by_signal
@@ -35,6 +35,7 @@ _PATIENCE = 60.0
 @click.argument("name")
 @config_option(required=False)
 @cluster_options
+@account_option
 @data_dir_option()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(*, name: str, config: Path | None, cluster: ClusterChoice, data_dir: Path, yes: bool) -> int:
@@ -49,6 +50,7 @@ def command(*, name: str, config: Path | None, cluster: ClusterChoice, data_dir:
     """
     configure_logging("error")  # what matters is told as a result or an error
     if config is None:
+        cluster.refuse_account()
         return _approve_object(name, cluster, yes=yes)
     (sync,) = choose_syncs(config, [name])
     with stopped_by_signal(Exit.INTERRUPTED) as stop, workplace(cluster, data_dir, stop, config) as place:

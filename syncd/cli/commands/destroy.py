@@ -8,7 +8,7 @@ import click
 
 from syncd.cli.exits import Exit
 from syncd.cli.main import complain
-from syncd.cli.options import cluster_options, config_option, data_dir_option
+from syncd.cli.options import account_option, cluster_options, config_option, data_dir_option
 from syncd.cli.session import choose_syncs, workplace
 from syncd.cli.signals import stopped_by_signal
 from syncd.engine.inventory import InventoryStore
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("name")
 @config_option()
 @cluster_options
+@account_option
 @data_dir_option()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(*, name: str, config: Path, cluster: ClusterChoice, data_dir: Path, yes: bool) -> int:

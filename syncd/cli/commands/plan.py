@@ -9,7 +9,14 @@ import click
 from syncd.cli import plan_view
 from syncd.cli.exits import Exit
 from syncd.cli.main import complain
-from syncd.cli.options import cluster_options, config_option, data_dir_option, output_option, sync_option
+from syncd.cli.options import (
+    account_option,
+    cluster_options,
+    config_option,
+    data_dir_option,
+    output_option,
+    sync_option,
+)
 from syncd.cli.output import console, print_json
 from syncd.cli.session import Workplace, choose_syncs, workplace
 from syncd.cli.signals import stopped_by_signal
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 @config_option()
 @sync_option()
 @cluster_options
+@account_option
 @data_dir_option()
 @click.option("--exit-code", is_flag=True, help="End with status 2 if something would change.")
 @output_option()

@@ -9,6 +9,7 @@ import structlog
 
 from syncd.cli.exits import Exit
 from syncd.cli.options import (
+    account_option,
     cluster_options,
     config_option,
     data_dir_option,
@@ -38,6 +39,7 @@ log = structlog.get_logger("syncd")
 @config_option(required=False)
 @namespace_option("Without --config: follow only the Sync objects of this namespace.")
 @cluster_options
+@account_option
 @listen_option()
 @data_dir_option()
 @webhook_option()

@@ -15,6 +15,7 @@ from syncd.cli.main import complain
 from syncd.cli.objects import open_objects
 from syncd.cli.options import (
     Duration,
+    account_option,
     cluster_options,
     config_option,
     data_dir_option,
@@ -52,6 +53,7 @@ _SIGNS = {ActionType.CREATE: "+", ActionType.UPDATE: "~", ActionType.PRUNE: "-",
 @sync_option()
 @namespace_option("Without --config: the namespace of bare names; default: syncd.")
 @cluster_options
+@account_option
 @data_dir_option()
 @click.option("--timeout", type=Duration(), default="5m", show_default=True, help="How long to wait for the daemon.")
 @output_option()
@@ -77,6 +79,7 @@ def command(  # noqa: PLR0913 - one for each option
     if config is None:
         if not objects or names:
             raise click.UsageError("name the Sync objects to reconcile, or give --config for Syncs in files")
+        cluster.refuse_account()
         return _ask(objects, namespace, cluster, timeout, output)
     if namespace:
         raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")

@@ -10,6 +10,7 @@ import pytest
 from syncd.cluster import Client, Event, EventType, LiveCache
 from syncd.cluster.errors import ConflictError
 from syncd.cluster.pacing import Pace
+from syncd.cluster.scopes import Scope
 from syncd.cluster.watch import Timing
 from syncd.model import Write, WriteMethod
 from tests.faults.cluster.fakeapi import Exchange, transport_to
@@ -273,7 +274,7 @@ def test_a_cut_watch_goes_on_where_it_was(server: FakeKube, watcher: Watcher) ->
 def test_a_bookmark_moves_the_place_where_a_watch_goes_on(server: FakeKube, watcher: Watcher) -> None:
     server.bookmark_at_start = True
     watcher.want(CONFIG_MAPS)
-    watcher.until(lambda: watcher.cache._watches[CONFIG_MAPS]._resource_version == "105")
+    watcher.until(lambda: watcher.cache._watches[Scope(CONFIG_MAPS)]._resource_version == "105")
     server.cut_streams()
     watcher.until(lambda: server.counts()["watch"] == 2)
     begun = [int(request.query["resourceVersion"]) for request in server.requests if "watch" in request.query]

@@ -253,7 +253,7 @@ def test_mutation_ignore_creates_and_then_never_changes() -> None:
 
 
 def test_a_kind_that_cannot_be_read_is_left_alone() -> None:
-    action = plan_object(DESIRED, observed(applied(), unreadable={KEY.group_kind: "forbidden"}), POLICY)
+    action = plan_object(DESIRED, observed(applied(), unreadable={KEY: "forbidden"}), POLICY)
     assert (action.type, action.blocking, action.message) == (ActionType.SKIP, True, "forbidden")
 
 
