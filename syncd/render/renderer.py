@@ -13,6 +13,7 @@ from syncd.render.given import Given, gather
 from syncd.render.runner import Runner
 from syncd.render.surroundings import Capabilities, Surroundings
 from syncd.render.tools import Tool, Tools
+from syncd.render.workspace import remove_left_over
 from syncd.source.errors import MirrorDamagedError
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Renderer:
         tools: Tools | None = None,
         surroundings: Surroundings = Surroundings(),  # noqa: B008 - it is immutable
     ) -> None:
+        remove_left_over()
         self._tools = tools or Tools()
         self._runner = Runner(stop)
         self._surroundings = surroundings

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import posixpath
 import re
@@ -167,8 +168,8 @@ def refuse_encrypted(manifests: Iterable[Manifest], errors: list[InvalidInputErr
 
 
 def _values(manifest: Manifest) -> Iterator[JSONValue]:
-    if manifest.key.kind in ("Secret", "ConfigMap"):
-        for field in ("data", "stringData", "binaryData"):
+    if manifest.key.kind == "Secret":
+        for field in ("data", "stringData"):
             values = manifest.body.get(field)
             yield from values.values() if isinstance(values, dict) else ()
 
@@ -208,9 +209,10 @@ def _block(text: str) -> bytes:
 def _secret_texts(style: str, data: bytes, plain: bytes) -> Iterator[str]:
     """The texts in a decrypted file that must not be in a message."""
     if style in ("yaml", "json"):
-        for before, after in zip(load_all(data), load_all(plain), strict=False):
-            yield from _differing(before.value, after.value)
-        return
+        with contextlib.suppress(YAMLError):  # whoever reads it for good says what is wrong
+            for before, after in zip(load_all(data), load_all(plain), strict=False):
+                yield from _differing(before.value, after.value)
+            return
     for line in plain.decode("utf-8", "ignore").splitlines():
         for text in (line, line.partition("=")[2].strip()):
             if len(text) >= _SHORTEST_SECRET:

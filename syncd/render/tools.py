@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -64,11 +65,11 @@ class Tools:
 
     Args:
         configured: Paths of programs to use, whatever else there is, by what they do: ``kustomize`` (which may be a
-            kubectl), ``helm`` and ``sops``.
+            kubectl), ``helm`` and ``sops``. Without it, what the environment says (``SYNCD_KUSTOMIZE`` and so on).
     """
 
     def __init__(self, configured: Mapping[str, Path] | None = None) -> None:
-        self._configured = dict(configured or {})
+        self._configured = _from_environment() if configured is None else dict(configured)
         self._versions: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -101,6 +102,11 @@ class Tools:
             if tool.identity not in self._versions:
                 self._versions[tool.identity] = _ask_version(tool)
             return self._versions[tool.identity]
+
+
+def _from_environment() -> dict[str, Path]:
+    named = {name: os.environ.get(f"SYNCD_{name.upper()}", "") for name in _PROGRAMS}
+    return {name: Path(path) for name, path in named.items() if path}
 
 
 def versions(tools: Tools | None = None) -> dict[str, str]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
     from syncd.source.tree import Tree
 
 _MESSAGE_LIMIT: Final = 1000
+_PREFIX: Final = "syncd-render-"
+_SETTLED_SECONDS: Final = 60.0
+"""A folder that is younger may not be locked yet by who made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +54,37 @@ class Workspace:
 @contextmanager
 def private_folders() -> Iterator[Workspace]:
     """Two empty folders that nobody else may enter, for as long as the block runs."""
-    with tempfile.TemporaryDirectory(prefix="syncd-render-") as name:  # made with mode 0700
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, _held(name):  # made with mode 0700
         place = Path(name).resolve()  # as programs name files in their messages
         made = Workspace(place / "repository", place / "home")
         made.files.mkdir()
         made.home.mkdir()
         yield made
+
+
+def remove_left_over() -> None:
+    """Remove what a killed process of this user has left behind; it may hold decrypted files."""
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, in use, or gone by now
+            stat = place.lstat()
+            if stat.st_uid == os.getuid() and time.time() - stat.st_ctime > _SETTLED_SECONDS:
+                with _held(place):
+                    shutil.rmtree(place)
+
+
+@contextmanager
+def _held(folder: str | Path) -> Iterator[None]:
+    """Hold a lock on a folder, which ends with this process whatever becomes of it.
+
+    Raises:
+        BlockingIOError: Another process holds it.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

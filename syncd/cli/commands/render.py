@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from syncd.cli.session import choose_syncs, open_sources
 from syncd.cli.signals import stopped_by_signal
 from syncd.engine.deadline import Deadline
 from syncd.model import SyncdError
+from syncd.plan.mask import mask_object
 from syncd.telemetry.logs import configure_logging
 
 if TYPE_CHECKING:
@@ -30,10 +32,12 @@ if TYPE_CHECKING:
 @sync_option()
 @data_dir_option()
 @output_option(("yaml", "json"))
-def command(config: Path, names: tuple[str, ...], data_dir: Path, output: str) -> int:
+@click.option("--show-secrets", is_flag=True, help="Print the values of Secrets that were decrypted.")
+def command(config: Path, names: tuple[str, ...], data_dir: Path, output: str, *, show_secrets: bool) -> int:
     """Print the manifests that Git holds, as they would be applied; needs no cluster.
 
-    Secrets are printed as they are in Git. With --output json: one List, as kubectl reads it.
+    Secrets are printed as they are in Git; those of a Sync with spec.decryption without their values. With --output
+    json: one List, as kubectl reads it.
     """
     configure_logging("error")  # what matters is told as a result or an error
     syncs = choose_syncs(config, names)
@@ -44,7 +48,9 @@ def command(config: Path, names: tuple[str, ...], data_dir: Path, output: str) -
         for sync in syncs:
             deadline = Deadline.after(sync.spec.timeout, stop)
             try:
-                manifests += _render(sources, sync, deadline)
+                found = _render(sources, sync, deadline)
+                hidden = sync.spec.decryption is not None and not show_secrets
+                manifests += map(_without_values, found) if hidden else found
             except SyncdError as error:
                 complain(f"{sync.id}: {error}")
                 status = Exit.FAILURE
@@ -58,3 +64,7 @@ def command(config: Path, names: tuple[str, ...], data_dir: Path, output: str) -
 
 def _render(sources: Sources, sync: Sync, deadline: Deadline) -> tuple[Manifest, ...]:
     return sources.manifests(sync, sources.resolve(sync, deadline), deadline)
+
+
+def _without_values(manifest: Manifest) -> Manifest:
+    return replace(manifest, body=mask_object(manifest.body))

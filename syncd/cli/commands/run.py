@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import click
 import structlog
 
+from syncd import render
 from syncd.cli.exits import Exit
 from syncd.cli.options import (
     account_option,
@@ -88,9 +90,15 @@ def command(  # noqa: PLR0913 - every option, by keyword
         ) as service,
     ):
         log.info("serving", address=service.url)
+        threading.Thread(target=_tell_programs, name="syncd-programs").start()  # asking takes a moment
         stop.wait()
         log.info("stopping")
     return Exit.OK
+
+
+def _tell_programs() -> None:
+    """Log which programs render, and what is wrong with those that cannot."""
+    log.info("programs", **render.versions())
 
 
 def _what_to_follow(config: Path | None, namespace: str | None, cluster: ClusterChoice) -> tuple[Sync, ...] | Following:

@@ -344,6 +344,16 @@ def program(directory: Path, script: str) -> Tools:
     return Tools({"kustomize": path})
 
 
+def test_the_environment_can_say_which_program_to_use(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "echo '{apiVersion: v1, kind: X, metadata: {name: ours}}'")
+    monkeypatch.setenv("SYNCD_KUSTOMIZE", str(tmp_path / "kustomize"))
+    bench.renderer = Renderer()
+    assert names(bench.commit_and_render({"kustomization.yaml": "namePrefix: a\n"})) == ["ours"]
+    assert versions()["kustomize"] == f"v5.8.1 ({tmp_path / 'kustomize'})"
+
+
 def test_the_program_sees_nothing_of_our_environment(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

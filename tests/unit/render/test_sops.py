@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
+import stat
 import subprocess
+import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from syncd.cli.main import cli
 from syncd.model import SyncdError
-from syncd.render import Renderer, Surroundings, versions
+from syncd.render import Renderer, Surroundings, versions, workspace
 from syncd.render.errors import DecryptionFailedError, InvalidInputsError, RenderFailedError
 from syncd.render.sops import encryption
 from syncd.render.tools import Tools
@@ -212,3 +218,28 @@ def test_a_document_that_only_speaks_of_encryption_is_not_encrypted() -> None:
 def test_its_version_is_told_without_asking_the_network() -> None:
     assert "sops" in versions()
     assert versions()["sops"].endswith(f"({sops_program()})")
+
+
+def test_decrypted_secrets_are_printed_on_demand_only(bench: Bench, safe: Safe, tmp_path: Path) -> None:
+    bench.repo.commit({"s.yaml": safe.encrypt(SECRET, f"--age={safe.age()}")})
+    spec = {"source": {"git": {"url": bench.repo.url}}, "decryption": {"secretFile": str(safe.folder)}}
+    document = {"apiVersion": "syncd.dev/v1alpha1", "kind": "Sync", "metadata": {"name": "a"}, "spec": spec}
+    (tmp_path / "sync.json").write_text(json.dumps(document))
+    command = ["render", "--config", str(tmp_path / "sync.json"), "--data-dir", str(tmp_path / "data")]
+    hidden = CliRunner().invoke(cli, command)
+    assert hidden.exit_code == 0, hidden.output
+    assert "***" in hidden.output
+    assert "hunter2" not in hidden.output
+    assert "password: hunter2" in CliRunner().invoke(cli, [*command, "--show-secrets"]).output
+
+
+def test_nothing_decrypted_outlives_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = "import os; from syncd.render.workspace import private_folders\nwith private_folders(): os._exit(1)"
+    subprocess.run([sys.executable, "-c", script], check=False, env={**os.environ, "TMPDIR": str(tmp_path)})
+    (left,) = tmp_path.iterdir()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    monkeypatch.setattr(workspace, "_SETTLED_SECONDS", -1.0)
+    with workspace.private_folders() as used:
+        workspace.remove_left_over()
+        assert [used.files.parent] == list(tmp_path.iterdir())
