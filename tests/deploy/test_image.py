@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.support.clusters import Sandbox
+from tests.support.daemon import DaemonProcess, sync_document
 from tests.support.kubectl import Kubectl
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +92,8 @@ def test_a_folder_renders_alike_in_the_image_and_with_kubectl(tmp_path: Path) ->
 def test_the_programs_that_render_are_built_from_pinned_sources(tmp_path: Path) -> None:
     if not shutil.which("go"):
         (pytest.fail if os.environ.get("CI") else pytest.skip)("needs Go, which builds them")
-    run(IMAGE / "build-tools.sh", tmp_path)
+    copy_stage("tools", tmp_path)
+    run(tmp_path / "build" / "build-tools.sh", tmp_path)
     said = {
         "kustomize": run(tmp_path / "kustomize", "version"),
         "helm": run(tmp_path / "helm", "version", "--short"),
@@ -104,15 +107,42 @@ def test_the_programs_that_render_are_built_from_pinned_sources(tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
-def test_syncd_runs_from_where_the_image_has_it(tmp_path: Path) -> None:
-    run(IMAGE / "install-syncd.sh", ROOT, tmp_path / "opt")
+def test_syncd_runs_from_where_the_image_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy_stage("syncd", tmp_path)
+    run(tmp_path / "build" / "install-syncd.sh", tmp_path / "build" / "sources", tmp_path / "opt")
     bin_folder = tmp_path / "opt" / "bin"
     assert not (bin_folder / "pip").exists()
     frozen = run(sys.executable, "-m", "pip", "--python", bin_folder / "python", "freeze").lower().replace("_", "-")
     assert dict(re.findall(r"^([\w.-]+)==(\S+)", frozen, re.MULTILINE)).items() <= locked("requirements.txt").items()
-    # It takes what belongs to the package but is no code: templates, schemas, tables, sample environments.
+    # The demo takes what belongs to the package but is no code: schemas, tables, sample environments.
     summary = run(bin_folder / "syncd", "demo", "--once", "--port", "0", "--dir", tmp_path / "demo")
     assert "shop-prod" in summary
+    # And the daemon its pages, as the container starts it.
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    sandbox = Sandbox(tmp_path)
+    sync = sync_document("shop", f"file://{tmp_path}/demo/repositories/prod.git", path="overlays/prod")
+    with DaemonProcess(tmp_path, sandbox.kubeconfig, sync, program=[str(bin_folder / "syncd")]) as daemon:
+        daemon.wait_for("shop", "applied", lambda status: status["state"] == "Synced")
+        page = daemon.get("/")
+        assert all(daemon.get(f"/{path}") for path in re.findall(r'"(static/[^"]+)"', page))
+        assert daemon.get("/readyz") == "ok\n"
+        assert daemon.stop() == 0
+    sandbox.server.stop()
+
+
+def copy_stage(name: str, folder: Path) -> None:
+    """Copy what the Dockerfile copies into one of its stages."""
+    steps = re.search(rf"^FROM .* AS {name}$(.*?)^FROM ", DOCKERFILE, re.MULTILINE | re.DOTALL)
+    assert steps
+    for line in re.findall(r"^COPY (.+)$", steps[1], re.MULTILINE):
+        *sources, target = line.split()
+        for source in (ROOT / path for path in sources):
+            place = folder / target.strip("/")
+            if source.is_dir():
+                shutil.copytree(source, place, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                place.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, place)
 
 
 def run(program: Path | str, *arguments: object) -> str:

@@ -48,8 +48,16 @@ class DaemonProcess:
     Without any Syncs it follows those that are objects of the cluster.
     """
 
-    def __init__(self, folder: Path, kubeconfig: Path, *syncs: dict[str, Any], options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kubeconfig: Path,
+        *syncs: dict[str, Any],
+        options: Sequence[str] = (),
+        program: Sequence[str] = (sys.executable, "-m", "syncd.cli"),
+    ) -> None:
         self.folder = folder
+        self._program = program
         self._kubeconfig = kubeconfig
         self._options = [*options]
         if syncs:
@@ -81,7 +89,7 @@ class DaemonProcess:
     def start(self) -> None:
         """Start it, and wait until its web server answers."""
         self._starts += 1
-        command = [sys.executable, "-m", "syncd.cli", "run", "--kubeconfig", str(self._kubeconfig)]
+        command = [*self._program, "run", "--kubeconfig", str(self._kubeconfig)]
         command += ["--listen", "127.0.0.1:0"]
         command += ["--data-dir", str(self.folder / "data"), "--log-format", "json", *self._options]
         with self.log.open("wb") as log:
