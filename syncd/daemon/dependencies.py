@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.daemon.waiting import unready
 from syncd.model import SyncdError
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     Look = Callable[[str], SyncStatus | None]
     """Gives the present status of a Sync by its id."""
-
-
-WAITS_FOR_SYNC: Final = "DependencyNotReady"
 
 
 class DependencyNotFoundError(SyncdError):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncd.health import CustomChecks, Health, HealthStatus, assess
+from syncd.health import CustomChecks, Health, HealthStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from syncd.cluster import LiveCache, LiveObject
+    from syncd.cluster import LiveCache
     from syncd.model import ObjectKey
     from syncd.spec import HealthCheck
 
@@ -38,10 +38,6 @@ class HealthBook:
         known = self._known.get(key)
         if known is not None and known[0] == found.resource_version:
             return known[1]
-        status = self._assess(key, found)
+        status = self._checks.assess(key.group_kind, found.parse())
         self._known[key] = found.resource_version, status
         return status
-
-    def _assess(self, key: ObjectKey, found: LiveObject) -> HealthStatus:
-        rule = self._checks.rule_for(key.group_kind)
-        return rule(found.parse()) if rule else assess(found.parse())

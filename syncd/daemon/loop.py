@@ -14,12 +14,13 @@ import structlog
 from syncd.daemon import report
 from syncd.daemon.agenda import Agenda, Cause
 from syncd.daemon.backoff import RepairPaces, poll_delay, retry_delay
-from syncd.daemon.dependencies import WAITS_FOR_SYNC, Standing, dependencies, lags_behind, obstacle, standing
+from syncd.daemon.dependencies import Standing, dependencies, lags_behind, obstacle, standing
 from syncd.daemon.healthbook import HealthBook
 from syncd.daemon.ledger import DriftLedger
 from syncd.daemon.status import Fight, SyncStatus
 from syncd.daemon.waiting import await_health, ends_waiting
 from syncd.engine.deadline import Deadline
+from syncd.engine.executor import WAITS
 from syncd.engine.memory import Memory
 from syncd.model import OutcomeStatus, SyncdError
 from syncd.plan.settings import Restraint
@@ -154,7 +155,7 @@ class SyncLoop:
         self._rewake()
 
     def _work(self, causes: frozenset[Cause]) -> None:
-        if causes == {Cause.HEALTH}:
+        if causes == {Cause.HEALTH} and self._status().reason != WAITS:  # else the change may be what is waited for
             self._put(self._look())
             return
         status, retry_after = self._reconcile(causes)
@@ -236,7 +237,7 @@ class SyncLoop:
                 self._revision = self._follow(self._revision, deadline, self._max_age(causes, before))
                 durations["fetch"] = time.perf_counter() - begin
             if obstacle := self._wait_for_others(self._revision):
-                return report.held_back(before, WAITS_FOR_SYNC, obstacle, self._revision, _now()), 0.0
+                return report.held_back(before, WAITS, obstacle, self._revision, _now()), 0.0
             self._applying = self._revision
             restraint = self._restraint()
             result = self._reconciler.reconcile(self.sync, self._revision, self._memory, deadline, restraint)

@@ -8,13 +8,14 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from syncd.daemon.status import Counts, HistoryEntry, ObjectStatus, SyncState, SyncStatus
+from syncd.engine.executor import WAITS
 from syncd.model import ActionType, Outcome, OutcomeStatus
 from syncd.plan.prune import PENDING, PRUNE_OFF
 from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
 from syncd.plan.windows import WINDOW_CLOSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from syncd.daemon.status import Fight
@@ -33,9 +34,11 @@ class _Verdict(NamedTuple):
     error: str = ""
     problems: tuple[str, ...] = ()
     message: str = ""
+    complete: bool = True
+    """Whether the revision was applied but for what failed."""
 
 
-_SUPERSEDED = _Verdict("Superseded", message="a newer commit came while this one was being applied")
+_SUPERSEDED = _Verdict("Superseded", message="a newer commit came while this one was being applied", complete=False)
 
 
 def after_reconcile(
@@ -66,7 +69,7 @@ def after_reconcile(
         state=_state(verdict, unfollowed),
         health=worst(item.health for item in objects),
         attempted=result.revision,
-        applied=status.applied if verdict.error or result.interrupted or result.held else result.revision,
+        applied=result.revision if verdict.complete and not verdict.error else status.applied,
         objects=objects,
         counts=count(result.outcomes),
         inventory_size=result.inventory_size,
@@ -171,14 +174,22 @@ def _verdict(result: Reconciliation) -> _Verdict:
         tail = f"; and {more} more" if more > 0 else ""
         return _Verdict("ApplyFailed", "; ".join(problems[:_SHOWN_FAILURES]) + tail, problems)
     reasons = {outcome.action.reason for outcome in result.outcomes}
+    return _unfinished(result, reasons) or _Verdict("Succeeded")
+
+
+def _unfinished(result: Reconciliation, reasons: Collection[str]) -> _Verdict | None:
+    """What keeps a reconcile without a failure from being all that Git asks for."""
+    if WAITS in reasons:
+        waits = result.waiting
+        more = f" (and {len(waits) - 1} more wait)" if len(waits) > 1 else ""
+        return _Verdict(WAITS, message=f"{waits[0].key.display()} {waits[0].message}{more}", complete=False)
     for tolerated in (WINDOW_CLOSED, DRIFT_REPORTED, TUG_OF_WAR):
         if tolerated in reasons:
-            return _Verdict(tolerated, message=_window(result) if tolerated == WINDOW_CLOSED else "")
+            message = _window(result) if tolerated == WINDOW_CLOSED else ""
+            return _Verdict(tolerated, message=message, complete=not result.held)
     if result.plan.prune_held and PRUNE_OFF not in reasons:
         return _Verdict("PruneHeld")
-    if not PENDING.isdisjoint(reasons):
-        return _Verdict("Pruning")
-    return _Verdict("Succeeded")
+    return None if PENDING.isdisjoint(reasons) else _Verdict("Pruning")
 
 
 def _window(result: Reconciliation) -> str:

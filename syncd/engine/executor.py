@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from syncd.model import Action, ObjectKey, Outcome, OutcomeStatus
+from syncd.model import Action, ActionType, ObjectKey, Outcome, OutcomeStatus
 from syncd.plan.ranks import rank
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from syncd.plan.order import Graph
 
 
+WAITS: Final = "DependencyNotReady"
+"""The reason of what is not done yet because what it depends on is not healthy."""
+
+
 def execute(
     actions: Iterable[Action],
     graph: Graph,
@@ -26,6 +31,7 @@ def execute(
     pool: Executor,
     width: int,
     deadline: Deadline,
+    missing: Callable[[ObjectKey], str] = lambda _: "",
 ) -> tuple[Outcome, ...]:
     """Carry out each action once all that it waits for has ended.
 
@@ -35,12 +41,18 @@ def execute(
         carry_out: Does one action; must not raise.
         pool: Where actions run.
         width: How many run at once.
+        missing: What is missing until an object is healthy, "" if nothing is; asked of what ``depends-on`` names.
         deadline: Once over, nothing new is begun, and the rest is abandoned.
 
     Returns:
         One outcome for each action, in no particular order.
     """
-    return _Run({action.key: action for action in actions}, graph, carry_out, deadline).run(pool, width)
+    return _Run({action.key: action for action in actions}, graph, carry_out, deadline, missing).run(pool, width)
+
+
+def waiting(action: Action, why: str) -> Action:
+    """What becomes of an action that has to wait until something is healthy: nothing, for this time."""
+    return replace(action, type=ActionType.SKIP, reason=WAITS, message=why, write=None)
 
 
 class _Run:
@@ -50,11 +62,13 @@ class _Run:
         graph: Graph,
         carry_out: Callable[[Action], Outcome],
         deadline: Deadline,
+        missing: Callable[[ObjectKey], str],
     ) -> None:
         self._actions = actions
         self._graph = graph
         self._carry_out = carry_out
         self._deadline = deadline
+        self._missing = missing
         self._outcomes: dict[ObjectKey, Outcome] = {}
         self._running: dict[Future[Outcome], ObjectKey] = {}
         self._ready: list[tuple[int, ObjectKey]] = []
@@ -94,6 +108,8 @@ class _Run:
         elif self._deadline.over:
             why = "the reconcile was stopped before its turn"
             self._end(key, Outcome(action, OutcomeStatus.ABANDONED, why, "Stopped"))
+        elif waits := self._wait(key):
+            self._end(key, Outcome(waiting(action, waits), OutcomeStatus.DONE))
         else:
             self._running[pool.submit(self._carry_out, action)] = key
 
@@ -103,6 +119,17 @@ class _Run:
             outcome = self._outcomes.get(needed)
             if outcome is not None and outcome.status is not OutcomeStatus.DONE:
                 return f"it needs {needed.display()}, which failed"
+        return ""
+
+    def _wait(self, key: ObjectKey) -> str:
+        """What is not healthy yet, or waits itself, and has to come before this object, if anything."""
+        for needed in sorted(self._graph.healthy.get(key, ())):
+            if missing := self._missing(needed):
+                return f"waits for {needed.display()}, which {missing}"
+        for needed in sorted(self._graph.hard.get(key, ())):
+            outcome = self._outcomes.get(needed)
+            if outcome is not None and outcome.action.reason == WAITS:
+                return f"waits for {needed.display()}, which waits too"
         return ""
 
     def _end(self, key: ObjectKey, outcome: Outcome) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from syncd.engine.executor import WAITS
 from syncd.model import ActionType, OutcomeStatus
 
 if TYPE_CHECKING:
@@ -26,10 +27,14 @@ def foreseen(keys: frozenset[ObjectKey], actions: Iterable[Action]) -> frozenset
 def remaining(keys: frozenset[ObjectKey], outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
     """What stays listed: all but what is confirmed to be gone, or was given up."""
     return keys - {
-        outcome.action.key
-        for outcome in outcomes
-        if outcome.status is OutcomeStatus.DONE and (outcome.action.release or outcome.action.reason == "OwnedByOther")
+        outcome.action.key for outcome in outcomes if outcome.status is OutcomeStatus.DONE and _is_out(outcome.action)
     }
+
+
+def _is_out(action: Action) -> bool:
+    """Whether an object is surely not there for this Sync to keep; one that waits and is not there was never made."""
+    never_made = action.reason == WAITS and action.live is None
+    return action.release or never_made or action.reason == "OwnedByOther"
 
 
 def unfinished(outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:

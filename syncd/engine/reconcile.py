@@ -25,6 +25,7 @@ from syncd.engine.observe import observe, probe
 from syncd.engine.owned import release_all
 from syncd.engine.prune import Pruner
 from syncd.engine.quiet import Inputs, Quiet, is_quiet
+from syncd.engine.readiness import Readiness
 from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
@@ -361,7 +362,7 @@ def _apply(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
     desired = {item.key: item for item in prepared.desired.objects}
     applier = Applier(work, desired, prepared.observed, prepared.policy)
     graph = build_graph(writes, desired.keys())
-    return (*_execute(work, writes, graph, applier.carry_out), *rest)
+    return (*_execute(work, writes, graph, applier.carry_out, Readiness(work).missing), *rest)
 
 
 def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
@@ -381,9 +382,14 @@ def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
 
 
 def _execute(
-    work: Work, actions: tuple[Action, ...], graph: Graph, carry_out: Callable[[Action], Outcome]
+    work: Work,
+    actions: tuple[Action, ...],
+    graph: Graph,
+    carry_out: Callable[[Action], Outcome],
+    missing: Callable[[ObjectKey], str] = lambda _: "",
 ) -> tuple[Outcome, ...]:
-    return execute(actions, graph, carry_out, pool=work.pool, width=PARALLEL_WRITES, deadline=work.deadline)
+    pool, deadline = work.pool, work.deadline
+    return execute(actions, graph, carry_out, pool=pool, width=PARALLEL_WRITES, deadline=deadline, missing=missing)
 
 
 def _settle(prepared: _Prepared, memory: Memory) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from syncd.engine.executor import WAITS
 from syncd.model import OutcomeStatus, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from syncd.model import Outcome, Revision
+    from syncd.model import Action, Outcome, Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Reconciliation:
     inventory_size: int = 0
     interrupted: bool = False
     held: str = ""
+
+    @property
+    def waiting(self) -> tuple[Action, ...]:
+        """What is not done yet because what it depends on is not healthy."""
+        return tuple(outcome.action for outcome in self.outcomes if outcome.action.reason == WAITS)
 
     @property
     def failures(self) -> tuple[Outcome, ...]:

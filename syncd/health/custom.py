@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncd.health.assessment import assess_common
+from syncd.health.assessment import assess, assess_common
 from syncd.health.status import HealthStatus, degraded, healthy, progressing
 from syncd.model import GroupKind
 from syncd.spec.expressions import EvaluationError, Predicate
@@ -22,9 +22,9 @@ class CustomChecks:
     def __init__(self, checks: Iterable[HealthCheck]) -> None:
         self._rules = {GroupKind(check.group, check.kind): _rule(check) for check in checks}
 
-    def rule_for(self, kind: GroupKind) -> Callable[[JSONObject], HealthStatus] | None:
-        """How to judge objects of this kind; None if the Sync does not say."""
-        return self._rules.get(kind)
+    def assess(self, kind: GroupKind, obj: JSONObject) -> HealthStatus:
+        """Judge a live object of this kind, as the Sync says or as syncd knows."""
+        return self._rules.get(kind, assess)(obj)
 
 
 def _rule(check: HealthCheck) -> Callable[[JSONObject], HealthStatus]:

@@ -1,9 +1,10 @@
 """Who waits for whom: a graph over the actions of one plan.
 
 An object waits only for what it depends on. *Hard* edges (a Namespace and its members, a CustomResourceDefinition and
-its instances, ``config.kubernetes.io/depends-on``) want success: if that fails, the object is not attempted. *Soft*
-edges (what an object names, what should be in force before a Pod starts) want only an end, since Kubernetes itself puts
-up with the other order. Pruning walks the same edges backwards.
+its instances, ``config.kubernetes.io/depends-on``) want success: if that fails, the object is not attempted. What
+``depends-on`` names must be healthy besides, else the object waits for a later reconcile. *Soft* edges (what an object
+names, what should be in force before a Pod starts) want only an end, since Kubernetes itself puts up with the other
+order. Pruning walks the same edges backwards.
 """
 
 from __future__ import annotations
@@ -38,12 +39,15 @@ class Graph:
     Attributes:
         hard: For an object, those that must have succeeded.
         soft: For an object, those that must have ended.
+        healthy: For an object, those that its ``depends-on`` names: they must be healthy, whether or not they have
+            an action.
         broken: Objects whose ``depends-on`` cannot be followed, with the reason.
     """
 
     hard: Mapping[ObjectKey, frozenset[ObjectKey]]
     soft: Mapping[ObjectKey, frozenset[ObjectKey]]
     broken: Mapping[ObjectKey, str] = field(default_factory=dict)
+    healthy: Mapping[ObjectKey, frozenset[ObjectKey]] = field(default_factory=dict)
 
     def reversed(self) -> Graph:
         """The graph for pruning: what others depend on goes after them, and nothing waits for a success."""
@@ -68,14 +72,17 @@ def build_graph(actions: Iterable[Action], known: Collection[ObjectKey]) -> Grap
     hard: dict[ObjectKey, frozenset[ObjectKey]] = {}
     soft: dict[ObjectKey, frozenset[ObjectKey]] = {}
     broken: dict[ObjectKey, str] = {}
+    healthy: dict[ObjectKey, frozenset[ObjectKey]] = {}
     for key, document in documents.items():
         explicit, problem = _depends_on(document, known)
         if problem:
             broken[key] = problem
+        if explicit:
+            healthy[key] = explicit
         hard[key] = frozenset((*index.containers(key), *(explicit & documents.keys()))) - {key}
         soft[key] = frozenset(index.earlier(key, document)) - {key} - hard[key]
     broken.update(_cycles(hard))
-    return Graph(hard, _without_cycles(hard, soft), broken)
+    return Graph(hard, _without_cycles(hard, soft), broken, healthy)
 
 
 def parse_depends_on(text: str) -> frozenset[ObjectKey]:

@@ -231,3 +231,33 @@ def test_a_tug_of_war_is_slowed_down_and_the_rival_named(
         writes = [asked for asked in cluster.since(mark) if asked.writes and asked.name == "settings"]
         assert len(writes) < 20, "nothing slowed it down"
         assert '"event":"tug of war"' in daemon.log.read_text()
+
+
+def test_an_object_waits_for_the_health_of_what_it_depends_on_and_holds_up_nobody_else(
+    control_plane: ControlPlane, repository: Repository, namespace: str, tmp_path: Path
+) -> None:
+    late = config_map(namespace, "late")
+    late["metadata"]["annotations"] = {"config.kubernetes.io/depends-on": f"apps/namespaces/{namespace}/Deployment/web"}
+    newest = commit(repository, workload("Deployment", namespace, schedulerName="nobody"), late, config_map(namespace))
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    sync = sync_document(namespace, repository.url, interval="1h")
+    with DaemonProcess(tmp_path, control_plane.kubeconfig, sync) as daemon:
+        waiting = daemon.wait_for(namespace, "waits", reason("DependencyNotReady"))
+        assert f"ConfigMap {namespace}/late waits for Deployment.apps {namespace}/web" in waiting["message"]
+        assert (waiting["state"], waiting["error"], waiting["drift"]) == ("OutOfSync", "", [])
+        assert control_plane.api.find(f"{maps}/settings") is not None
+        assert control_plane.api.find(f"{maps}/late") is None
+        place_pods(control_plane, namespace)
+        done = daemon.wait_synced(namespace, newest)
+        assert (done["reason"], done["drift"], done["inventorySize"]) == ("Succeeded", [], 3)
+    assert control_plane.api.find(f"{maps}/late") is not None
+
+
+def place_pods(control_plane: ControlPlane, namespace: str) -> None:
+    """Put Pods on the node, as a scheduler would."""
+    node = control_plane.api.get("/api/v1/nodes")["items"][0]["metadata"]["name"]
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    for pod in eventually("there is a Pod", lambda: control_plane.api.get(pods)["items"]):
+        name = pod["metadata"]["name"]
+        target = {"kind": "Node", "apiVersion": "v1", "name": node}
+        control_plane.api.create(f"{pods}/{name}/binding", {"metadata": {"name": name}, "target": target})

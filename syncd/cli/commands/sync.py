@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject, Outcome
     from syncd.spec import Sync
 
+_PAUSE = 0.5
+"""Seconds between two looks at what is waited for."""
 _SIGNS = {ActionType.CREATE: "+", ActionType.UPDATE: "~", ActionType.PRUNE: "-", ActionType.KEEP: "!"}
 
 
@@ -99,7 +102,9 @@ def command(  # noqa: PLR0913 - one for each option
             _show(screen, sync, result)
     if interrupted:
         return Exit.INTERRUPTED
-    failed = len(done) < len(results) or any(result.failures or result.interrupted for _, result in done)
+    failed = len(done) < len(results) or any(
+        result.failures or result.waiting or result.interrupted for _, result in done
+    )
     return Exit.FAILURE if failed else Exit.OK
 
 
@@ -136,13 +141,28 @@ def _reconcile(place: Workplace, sync: Sync) -> Reconciliation | None:
     deadline = place.deadline(sync)
     try:
         revision = place.reconciler.resolve(sync, deadline)
-        result = place.reconciler.reconcile(sync, revision, Memory(), deadline)
+        result = place.reconciler.reconcile(sync, revision, memory := Memory(), deadline)
+        while result.waiting and not deadline.over:
+            deadline.wait(_PAUSE)
+            result = _joined(result, place.reconciler.reconcile(sync, revision, memory, deadline))
     except SyncdError as error:
         complain(f"{sync.id}: {error}")
         return None
     for outcome in result.failures:
         complain(f"{sync.id}: {outcome.message}")
+    for action in result.waiting:
+        complain(f"{sync.id}: {action.key.display()} {action.message}")
     return result
+
+
+def _joined(before: Reconciliation, result: Reconciliation) -> Reconciliation:
+    """Two reconciles as one: what the first did is not forgotten because the second found it done."""
+    done = {outcome.action.key: outcome for outcome in before.outcomes if outcome.action.type.changes_cluster}
+    outcomes = (
+        done.get(outcome.action.key, outcome) if outcome.action.type is ActionType.UNCHANGED else outcome
+        for outcome in result.outcomes
+    )
+    return replace(result, outcomes=tuple(outcomes))
 
 
 def _show(screen: Console, sync: Sync, result: Reconciliation) -> None:

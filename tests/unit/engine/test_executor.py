@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.engine.deadline import Deadline
-from syncd.engine.executor import execute
+from syncd.engine.executor import WAITS, execute
 from syncd.model import Action, ActionType, ObjectKey, Outcome, OutcomeStatus
 from syncd.plan.order import Graph
 
@@ -137,3 +137,19 @@ def test_the_lower_rank_goes_first_when_both_may(pool: ThreadPoolExecutor) -> No
     ]
     execute(both, Graph({}, {}), note, pool=pool, width=1, deadline=Deadline.after(60))
     assert order == ["Namespace", "Secret", "Deployment"]
+
+
+def test_what_depends_on_something_that_is_not_healthy_waits_and_so_does_what_needs_it(
+    pool: ThreadPoolExecutor,
+) -> None:
+    graph = Graph(edges(a="", b="a", c="b", d=""), edges(a="", b="", c="", d=""), {}, edges(b="az"))
+    recorder = Recorder()
+    health = {key("a"): "", key("z"): "is Progressing: 0/1 replicas"}
+    outcomes = execute(
+        actions("abcd"), graph, recorder, pool=pool, width=4, deadline=Deadline.after(60), missing=health.__getitem__
+    )
+    found = {outcome.action.key.name: (outcome.action.reason, outcome.action.message) for outcome in outcomes}
+    assert sorted(recorder.ended) == ["a", "d"]
+    assert found["b"] == (WAITS, "waits for ConfigMap shop/z, which is Progressing: 0/1 replicas")
+    assert found["c"] == (WAITS, "waits for ConfigMap shop/b, which waits too")
+    assert {outcome.status for outcome in outcomes} == {OutcomeStatus.DONE}

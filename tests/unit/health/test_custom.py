@@ -22,9 +22,8 @@ CHECK = {
 
 
 def health(**status: Any) -> HealthStatus:
-    rule = CustomChecks([HealthCheck.model_validate(CHECK)]).rule_for(GroupKind("example.com", "Database"))
-    assert rule is not None
-    return rule({"apiVersion": "example.com/v1", "kind": "Database", "metadata": {"generation": 2}, "status": status})
+    obj = {"apiVersion": "example.com/v1", "kind": "Database", "metadata": {"generation": 2}, "status": status}
+    return CustomChecks([HealthCheck.model_validate(CHECK)]).assess(GroupKind("example.com", "Database"), obj)
 
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -46,14 +45,13 @@ def test_expressions_decide_after_what_holds_for_every_kind(status: dict[str, An
 
 
 def test_only_the_named_kind_is_judged_by_them() -> None:
-    assert CustomChecks([HealthCheck.model_validate(CHECK)]).rule_for(GroupKind("", "Database")) is None
+    checks = CustomChecks([HealthCheck.model_validate(CHECK)])
+    assert checks.assess(GroupKind("", "Database"), {"metadata": {}}).health is Health.HEALTHY
 
 
 def test_a_field_that_is_not_there_yet_is_said_to_be_missing() -> None:
     check = HealthCheck.model_validate({"kind": "Thing", "current": "status.replicas == spec.replicas"})
-    rule = CustomChecks([check]).rule_for(GroupKind("", "Thing"))
-    assert rule is not None
-    found = rule({"metadata": {}, "spec": {"replicas": 1}})
+    found = CustomChecks([check]).assess(GroupKind("", "Thing"), {"metadata": {}, "spec": {"replicas": 1}})
     assert found.health is Health.PROGRESSING
     assert 'Key not found in map : "replicas"' in found.message
 
