@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 
 from syncd.source import Repositories
 from syncd.spec import GitSource
-from tests.unit.source.gitrepo import GitRepo
+from tests.unit.source.gitrepo import large_repository
 from tests.unit.source.gitserver import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.unit.source.gitrepo import GitRepo
 
 _FAR = 600.0
 
@@ -35,23 +37,6 @@ def median(work: Callable[[], object], rounds: int) -> float:
         work()
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1000
-
-
-def repository(directory: Path, files: int, commits: int) -> GitRepo:
-    """A repository with some history."""
-    repo = GitRepo(directory)
-    body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{}}}\ndata: {{a: '{}'}}\n"
-    stream = []
-    for commit in range(commits):
-        stream.append("commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n")
-        numbers = range(files) if commit == 0 else [commit % files]
-        for number in numbers:
-            text = body.format(number, commit)
-            stream.append(f"M 100644 inline apps/{number % 100}/{number}.yaml\ndata {len(text)}\n{text}\n")
-    (directory / "stream").write_text("".join(stream))
-    repo._run("fast-import", "--quiet", cwd=repo.bare, stdin=directory / "stream")  # noqa: SLF001 - the test's own helper
-    repo._run("gc", "--quiet", cwd=repo.bare)  # noqa: SLF001 - the same
-    return repo
 
 
 def polls(repo: GitRepo, directory: Path, url: str, rounds: int) -> None:
@@ -110,7 +95,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        repo = repository(directory, options.files, options.commits)
+        repo = large_repository(directory, options.files, options.commits)
         with serving(directory) as server:
             polls(repo, directory, f"{server.url}/shop.git", options.rounds)
         polls(repo, directory, repo.url, options.rounds)

@@ -10,9 +10,10 @@ import pytest
 
 from syncd.source import Repositories
 from syncd.source import errors as source_errors
+from syncd.source.objects import EntryType
 from syncd.spec import GitRef, GitSource
 from tests.support.gitservers import PASSWORD, USER, nginx, passwords, sshd, write_keys
-from tests.unit.source.gitrepo import GitRepo
+from tests.unit.source.gitrepo import GitRepo, large_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +54,42 @@ class Follower:
 @pytest.fixture
 def follower(tmp_path: Path) -> Follower:
     return Follower(tmp_path)
+
+
+def test_a_large_repository_is_followed_over_both_and_what_is_fetched_next_is_small(tmp_path: Path) -> None:
+    root = tmp_path / "repositories"
+    repo = large_repository(root, files=5_000, commits=200)
+    with nginx(root) as web, sshd() as ssh:
+        ways = {
+            f"{web.url}/private/shop.git": {**LOGIN, "ca.crt": web.authority.text("ca.crt")},
+            f"{ssh.url}{repo.bare}": {"identity": ssh.identity, "known_hosts": ssh.known_hosts},
+        }
+        for number, (url, keys) in enumerate(ways.items()):
+            mirrors = tmp_path / f"mirrors-{number}"
+            repositories = Repositories(mirrors)
+            git = GitSource(url=url, secret_file=write_keys(tmp_path / f"keys-{number}", keys))
+            deadline = time.monotonic() + 200
+            before = repositories.resolve(git, "apps", deadline=deadline)
+            tree = repositories.tree(git, before, "apps", deadline=deadline)
+            files = [path for path, entry in tree.entries.items() if entry.type is EntryType.FILE]
+            assert len(tree.read(files)) == len(files) == 5_000
+            size = _size(mirrors)
+            text = f"kind: ConfigMap\nmetadata: {{name: a{number}}}\n"
+            repo.fast_import(
+                "commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\nfrom refs/heads/main^0\n"
+                f"M 100644 inline apps/0/0.yaml\ndata {len(text)}\n{text}\n"
+            )
+            after = repositories.resolve(git, "apps", deadline=deadline)
+            assert before.tree != after.tree
+            assert (
+                b"name: a%d" % number
+                in repositories.tree(git, after, "apps", deadline=deadline).read(["apps/0/0.yaml"])["apps/0/0.yaml"]
+            )
+            assert _size(mirrors) - size < 100_000
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 # --- https ---------------------------------------------------------------------------------------------------------

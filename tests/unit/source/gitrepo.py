@@ -63,6 +63,12 @@ class GitRepo:
         self.git("tag", *(["-a", "-m", name] if annotated else []), name)
         self.git("push", "-q", "origin", f"refs/tags/{name}")
 
+    def fast_import(self, stream: str) -> None:
+        """Commit to the bare repository what the stream says, however much that is."""
+        place = self.bare.parent / "stream"
+        place.write_text(stream)
+        self._run("fast-import", "--quiet", cwd=self.bare, stdin=place)
+
     @staticmethod
     def _run(*arguments: str, cwd: Path, stdin: Path | None = None) -> str:
         with (stdin or Path(os.devnull)).open("rb") as file:
@@ -70,3 +76,19 @@ class GitRepo:
                 ["git", *arguments], cwd=cwd, env=_ENVIRONMENT, check=True, capture_output=True, stdin=file
             )
         return done.stdout.decode().strip()
+
+
+def large_repository(directory: Path, files: int, commits: int) -> GitRepo:
+    """A repository with many files below ``apps`` and some history."""
+    repo = GitRepo(directory)
+    body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m{}}}\ndata: {{a: '{}'}}\n"
+    stream = []
+    for commit in range(commits):
+        stream.append("commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n")
+        numbers = range(files) if commit == 0 else [commit % files]
+        for number in numbers:
+            text = body.format(number, commit)
+            stream.append(f"M 100644 inline apps/{number % 100}/{number}.yaml\ndata {len(text)}\n{text}\n")
+    repo.fast_import("".join(stream))
+    repo._run("gc", "--quiet", cwd=repo.bare)
+    return repo
