@@ -23,13 +23,12 @@ SOURCES = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 PAGES = sorted(
-    path
-    for path in (
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("manifests/**/*.md"),
-        *ROOT.glob("grafana/*.md"),
+    page
+    for pages in (
+        "*.md",
+        *(f"{folder}/**/*.md" for folder in ("bench", "docs", "grafana", "manifests", "syncd", "tests")),
     )
+    for page in ROOT.glob(pages)
 )
 ROOMS = [layer.removeprefix("syncd.") for layer in PROJECT["tool"]["importlinter"]["contracts"][0]["layers"]]
 
@@ -110,9 +109,17 @@ def test_a_module_can_be_read_in_one_sitting(path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+    for target, section in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text()):
         if "://" not in target:
-            assert (page.parent / target).exists(), f"{name(page)}: {target}"
+            path = page.parent / target if target else page
+            assert path.exists(), f"{name(page)}: {target}"
+            assert not section or section in sections(path), f"{name(page)}: {target}#{section}"
+
+
+def sections(page: Path) -> set[str]:
+    """Return the names by which links lead to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def test_the_generated_reference_pages_are_fresh() -> None:
