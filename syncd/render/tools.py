@@ -90,7 +90,7 @@ class Tools:
             if program.is_file():
                 return _tool(name, program)
         where = f"at {configured}" if configured else "on PATH"
-        raise ToolMissingError(f"there is no {' or '.join(programs)} {where}, which this Sync needs")
+        raise ToolMissingError(f"there is no {' or '.join(programs)} {where}")
 
     def version(self, tool: Tool) -> str:
         """The version of a tool, such as ``v5.8.1``; asked once.

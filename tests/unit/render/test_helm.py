@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,6 +81,19 @@ def test_manifests_know_their_template(bench: Bench) -> None:
         "sub": "app/charts/sub/templates/a.yaml",
         "other": "app/charts/sub/templates/a.yaml",
     }
+
+
+def test_a_dependency_may_be_vendored_as_an_archive(bench: Bench) -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as packed:
+        inside = {"Chart.yaml": CHART["Chart.yaml"].replace("web", "sub"), "templates/s.yaml": config_map("s")}
+        for path, text in inside.items():
+            entry = tarfile.TarInfo(f"sub/{path}")
+            entry.size = len(text)
+            packed.addfile(entry, io.BytesIO(text.encode()))
+    chart = CHART["Chart.yaml"] + "dependencies: [{name: sub, version: 1.0.0, repository: 'https://x.invalid'}]\n"
+    manifests = bench.commit_and_render({**CHART, "Chart.yaml": chart, "charts/sub-1.0.0.tgz": archive.getvalue()})
+    assert sorted(names(manifests)) == ["s", "web-web", "x.y.z"]
 
 
 def test_templates_see_the_versions_that_the_sync_names(bench: Bench) -> None:
