@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from syncd.model import OutcomeStatus
 from tests.support.clusters import by_verb
 from tests.support.daemon import DaemonProcess, eventually, metric, sync_document
+from tests.support.instance import Git, Instance, config_map, namespace, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,3 +284,16 @@ def test_bad_input_is_one_clear_error_and_nothing_is_lost(
         settings = cluster.kubectl.get("configmap", "settings", "shop")
         assert settings is not None
         assert settings["metadata"]["uid"] == uid
+
+
+def test_of_two_hundred_objects_one_that_fails_leaves_the_others_applied(cluster: ClusterUnderTest) -> None:
+    objects = [config_map(f"map-{number}", value="one") for number in range(199)]
+    broken = {**config_map("broken"), "data": {"not a key!": "value"}}
+    with Instance(cluster.kubeconfig, Git(shop=[namespace("shop"), *objects, broken]), width=8) as life:
+        result = life.reconcile(sync())
+        (failure,) = result.failures
+        assert "ConfigMap shop/broken" in failure.message
+        assert "not a key!" in failure.message, "the server's words are missing"
+        assert sum(outcome.status is OutcomeStatus.DONE for outcome in result.outcomes) == 200
+    found = json.loads(cluster.kubectl("get", "configmaps", "-n", "shop", "-o", "json"))
+    assert sum(item["metadata"]["name"].startswith("map-") for item in found["items"]) == 199
