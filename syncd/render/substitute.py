@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from syncd.spec import Substitute
 
 _SWITCHES: Final = ("syncd.dev/substitute", "kustomize.toolkit.fluxcd.io/substitute")
-_QUOTED_IN_YAML: Final = re.compile(r"[\s!&*?|>%@`\"'\[\]{},#-]|.*(?::\s|\s#|\n)|.*[\s:]\Z", re.DOTALL)
+_QUOTED_IN_YAML: Final = re.compile(r"[\s!&*|>%@`\"'\[\]{},#]|[-?:]\s|.*(?::\s|\s#|\n)|.*[\s:]\Z", re.DOTALL)
 """Texts that need quotes in YAML, and so stay texts."""
 _QUOTED: Final = re.compile(r"""(["']).*\1\Z|\{.*\}\Z|\[.*\]\Z""", re.DOTALL)
 _TEXTS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})

@@ -23,6 +23,7 @@ metadata:
   labels: {tier: "${number}"}
 spec:
   replicas: ${number}
+  minReadySeconds: -${number}
   paused: ${flag:-false}
   template:
     metadata: {annotations: {"${app}.example.com/x": "${quote}${number}${quote}"}}
@@ -56,6 +57,7 @@ def test_what_stands_without_quotes_is_read_again_and_texts_stay_texts(bench: Be
     body = rendered(bench, values=values)["web"]
     pod = body["spec"]["template"]
     assert body["spec"]["replicas"] == 3
+    assert body["spec"]["minReadySeconds"] == -3
     assert body["spec"]["paused"] is False
     assert body["metadata"]["labels"] == {"tier": "3"}
     assert pod["metadata"]["annotations"] == {"web.example.com/x": "3"}
