@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from syncd.source.errors import InvalidCredentialsError
 from syncd.source.secrets import SecretPlace
+from syncd.spec.source import PROXY_ADDRESS
 
 if TYPE_CHECKING:
     from syncd.source.secrets import SecretReader
     from syncd.spec import GitProxy
-
-_ADDRESS = re.compile(r"^https?://(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?/?$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class Proxy(NamedTuple):
         except UnicodeDecodeError:
             raise InvalidCredentialsError(f"the proxy's Secret {self.secret} does not hold text") from None
         address = self.address or address
-        if not _ADDRESS.match(address):
+        if not PROXY_ADDRESS.match(address):
             raise InvalidCredentialsError(
                 "the proxy's address must be like http://proxy.example.com:3128, without a user in it; "
                 "it is spec.source.git.proxy.address, or the key address of the proxy's Secret"

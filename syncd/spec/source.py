@@ -15,6 +15,10 @@ _URL_SCHEMES = ("https://", "http://", "ssh://", "file://", "git://")
 _NETWORK_URL = re.compile(r"^[a-z]+://(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?/[^/]", re.ASCII)
 _SCP_LIKE = re.compile(r"^\w[\w.+-]*@\w[\w.-]*:(?!//|-)\S+$", re.ASCII)
 
+PROXY_ADDRESS = re.compile(r"^https?://(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d+)?/?$", re.ASCII)
+"""Where a proxy may be, in a Sync and in a Secret."""
+_PROXY_FORM = "must be like http://proxy.example.com:3128; a login belongs into the Secret"
+
 
 class GitRef(Model):
     """Which revision to follow; at most one of the fields. Without any, the repository's default branch."""
@@ -52,14 +56,27 @@ class GitProxy(Model):
     `no_proxy` hold for every Sync without a proxy of its own.
     """
 
-    model_config = ConfigDict(json_schema_extra=rules(at_most_one("secretFile", "secretRef")))
+    model_config = ConfigDict(
+        json_schema_extra=rules(("has(self.address) || has(self.secretRef)", "give address, or a Secret that has it"))
+    )
 
-    address: str | None = Field(default=None, max_length=2048, pattern=r"^https?://[A-Za-z0-9_\[][A-Za-z0-9_.:\]-]*/?$")
+    address: str | None = Field(
+        default=None,
+        max_length=2048,
+        json_schema_extra=rules(("self.matches('^https?://[^@/?# ]+/?$')", _PROXY_FORM), secret=True),
+    )
     """Where it is, like `http://proxy.example.com:3128`."""
     secret_file: str | None = Field(default=None, min_length=1)
     """A folder or a YAML file with the keys `username` and `password`, where the proxy wants them, and `address`."""
     secret_ref: SecretRef | None = None
     """A Secret in the Sync's own namespace of the cluster, with the same keys."""
+
+    @field_validator("address")
+    @classmethod
+    def _without_a_login(cls, address: str | None) -> str | None:
+        if address is not None and not PROXY_ADDRESS.match(address):
+            raise ValueError(_PROXY_FORM)
+        return address
 
     @model_validator(mode="after")
     def _somewhere(self) -> GitProxy:
@@ -73,7 +90,9 @@ class GitProxy(Model):
 class GitVerify(Model):
     """Whose signatures count. What nobody of them has signed is never rendered: the last good revision stays."""
 
-    model_config = ConfigDict(json_schema_extra=rules(at_most_one("secretFile", "secretRef")))
+    model_config = ConfigDict(
+        json_schema_extra=rules(("has(self.secretRef)", "give secretRef: whose signatures count"))
+    )
 
     mode: Literal["HEAD", "Tag", "TagAndHEAD"] = "HEAD"
     """What must be signed: the commit, the tag that points to it (with `ref.tag` or `ref.semver`), or both."""
@@ -92,6 +111,19 @@ class GitVerify(Model):
 
 class GitSource(Model):
     """A Git repository."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            ("!has(self.proxy) || self.url.matches('^https?://')", "proxy is for http and https URLs"),
+            (
+                (
+                    "!has(self.verify) || !has(self.verify.mode) || self.verify.mode == 'HEAD'"
+                    " || has(self.ref) && (has(self.ref.tag) || has(self.ref.semver))"
+                ),
+                "verify.mode Tag and TagAndHEAD need ref.tag or ref.semver: nothing else has a tag",
+            ),
+        )
+    )
 
     url: str = Field(
         min_length=1,

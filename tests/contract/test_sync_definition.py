@@ -49,6 +49,23 @@ WRONG = {
         "spec.source.git.url", {"source": {"git": {"url": "https://me:hunter2@git.example.com/shop.git"}}}, cel=True
     ),
     "a remote helper": Wrong("spec.source.git.url", {"source": {"git": {"url": "ext::sh -c true"}}}, cel=True),
+    "a signed tag of a branch": Wrong(
+        "spec.source.git",
+        {"source": {"git": {**GIT, "ref": {"branch": "a"}, "verify": {"mode": "Tag", "secretRef": {"name": "keys"}}}}},
+        cel=True,
+    ),
+    "signatures of nobody": Wrong("spec.source.git.verify", {"source": {"git": {**GIT, "verify": {}}}}, cel=True),
+    "a proxy for ssh": Wrong(
+        "spec.source.git",
+        {"source": {"git": {"url": "git@git.example.com:shop", "proxy": {"address": "http://proxy:3128"}}}},
+        cel=True,
+    ),
+    "a proxy nowhere": Wrong("spec.source.git.proxy", {"source": {"git": {**GIT, "proxy": {}}}}, cel=True),
+    "a password in the proxy's address": Wrong(
+        "spec.source.git.proxy.address",
+        {"source": {"git": {**GIT, "proxy": {"address": "http://me:hunter2@proxy:3128"}}}},
+        cel=True,
+    ),
     "a file URL": Wrong(
         "spec.source.git.url", {"source": {"git": {"url": "file:///etc"}}}, cel=True, in_files_too=False
     ),

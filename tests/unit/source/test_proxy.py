@@ -99,7 +99,7 @@ def test_an_address_that_is_none(
     [
         ("git@example.com:x.git", {"address": "http://proxy:1"}, "proxy is for http and https URLs"),
         ("https://example.com/x.git", {}, "give address, or a Secret that has it"),
-        ("https://example.com/x.git", {"address": "http://u:p@proxy:1"}, "pattern"),
+        ("https://example.com/x.git", {"address": "http://u:p@proxy:1"}, "a login belongs into the Secret"),
         ("https://example.com/x.git", {"secretFile": "/a", "secretRef": {"name": "b"}}, "not both"),
     ],
 )
