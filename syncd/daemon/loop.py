@@ -303,6 +303,7 @@ class SyncLoop:
         look = self._board.status
         others = dependencies(self.sync)
         if not others:
+            self._board.watch(self.sync.id, (), lambda: None)  # what it asked before it was changed
             return ""
         seen = standing(self.sync, revision, look)
         self._board.watch(self.sync.id, others, lambda: self._look_at_others(revision, seen))

@@ -81,11 +81,16 @@ class FakeLive:
 
 
 class Harness:
-    def __init__(self, meanwhile: Callable[[], None] = lambda: None, sync: Sync = SYNC) -> None:
+    def __init__(
+        self,
+        meanwhile: Callable[[], None] = lambda: None,
+        sync: Sync = SYNC,
+        board: StatusBoard | None = None,
+    ) -> None:
         self.woken: list[datetime] = []
         self.asked: list[str] = []
         self.reconciler = FakeReconciler(meanwhile)
-        self.board = StatusBoard()
+        self.board = board or StatusBoard()
         self.loop = SyncLoop(
             sync,
             cast("Reconciler", self.reconciler),
@@ -340,3 +345,16 @@ def test_a_closed_window_is_handed_to_the_reconcile_and_its_end_wakes_the_sync()
     assert "the Deny window '* * * * *' (UTC) is open" in restraint.changes
     assert restraint.correction
     assert seconds_until(harness.woken[-1]) <= 60
+
+
+def test_a_sync_that_no_longer_depends_on_another_is_not_woken_by_it() -> None:
+    base = SyncStatus(make_sync("base", source={"git": {"url": "https://git.example.com/b.git"}}))
+    before = Harness(sync=make_sync("shop", dependsOn=[{"name": "base"}]))
+    before.board.put(base)
+    before.loop.run()
+    before.loop.stop()
+    after = Harness(board=before.board)
+    after.loop.run()
+    woken = len(before.woken)
+    before.board.put(replace(base, applied=REVISION, attempted=REVISION))
+    assert len(before.woken) == woken
