@@ -2,7 +2,8 @@
 
     python -m bench.merge [--quick]
 
-Times on a shared machine are noisy; the ratio to PyYAML is taken in the same run, by turns.
+Times are CPU seconds of this process, which others on the machine disturb less than the clock, though a busy one may
+still double them; the ratio to PyYAML is taken in the same run, by turns.
 """
 
 from __future__ import annotations
@@ -127,12 +128,12 @@ def as_served(applied: dict[str, Any]) -> dict[str, Any]:
 
 
 def median(work: Callable[[], object], times: int) -> float:
-    """The median of so many runs, in seconds."""
+    """The median of so many runs, in CPU seconds."""
     durations = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        durations.append(time.perf_counter() - start)
+        durations.append(time.process_time() - start)
     return statistics.median(durations)
 
 
@@ -159,11 +160,11 @@ def bench_unchanged(count: int) -> None:
         (document,) = load_all(DEPLOYMENT.replace("{n}", str(n)).encode())
         modified = last_applied.stamp(document.value)
         objects.append((document.value, modified, as_served(modified)))
-    start = time.perf_counter()
+    start = time.process_time()
     for original, modified, live in objects:
         if engine.merge(original=original, modified=modified, live=live, schema=schema).write is not None:
             raise SystemExit("an unchanged object would be written")
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     print(f"{count} unchanged Deployments:      {seconds:9.2f} s    (goal 1)")
 
 

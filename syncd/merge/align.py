@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from syncd.merge.jsonvalue import equal
 from syncd.merge.quantity import same
-from syncd.merge.rules import ATOMIC, SET, ListRule, declared
+from syncd.merge.rules import ATOMIC, MAP, SET, ListRule, declared
 from syncd.merge.schema import ANYTHING, Field, Meaning
 from syncd.merge.unions import losers
 from syncd.model import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from syncd.merge.schema import PatchSchema
     from syncd.model import JSONObject, JSONValue
 
@@ -62,10 +64,14 @@ def _covered_items(
 ) -> bool:
     """Whether live has all desired items, in the desired order."""
     items = field.schema.items
-    places = _places(old, rule, items) or {}
+    places: Mapping[object, int] | None = None
     last = -1
     for item in new:
-        place = places.get(rule.key_of(item, items), -1)
+        place = last + 1
+        # The usual case first, which is quick: nothing has been added or moved.
+        if len(new) != len(old) or not _same_key(item, old[place], rule, items):
+            places = (_places(old, rule, items) or {}) if places is None else places
+            place = places.get(rule.key_of(item, items), -1)
         if place <= last:
             return False
         last = place
@@ -75,6 +81,18 @@ def _covered_items(
         ):
             return False
     return True
+
+
+def _same_key(item: JSONValue, other: JSONValue, rule: ListRule, schema: PatchSchema) -> bool:
+    if rule.type == MAP and type(item) is type(other) is dict:
+        for name in rule.keys:
+            mine, its = item.get(name), other.get(name)
+            if mine is None or type(mine) is not type(its) or mine != its:
+                break
+        else:
+            return True
+    key = rule.key_of(item, schema)
+    return key is not None and key == rule.key_of(other, schema)
 
 
 def _places(items: list[JSONValue], rule: ListRule, schema: PatchSchema) -> dict[object, int] | None:

@@ -118,9 +118,7 @@ def _annotations(document: JSONObject) -> JSONObject:
 
 # --- JSON as Go writes it ------------------------------------------------------------------------------------------
 
-_ESCAPES: Final = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
+_ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _MAYBE_FLOAT: Final = re.compile(r"[0-9](?:e[-+0-9]|\.0[],}])")
 """Finds every number that Go writes differently (and some texts that look like one)."""
 
@@ -130,8 +128,15 @@ def go_json(value: JSONValue) -> str:
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError:  # integers beyond 64 bits
-        return _written(value).translate(_ESCAPES)
-    return (_written(value) if _MAYBE_FLOAT.search(text) else text).translate(_ESCAPES)
+        return _escaped(_written(value))
+    return _escaped(_written(value) if _MAYBE_FLOAT.search(text) else text)
+
+
+def _escaped(text: str) -> str:
+    for character, escape in _ESCAPES.items():
+        if character in text:
+            text = text.replace(character, escape)
+    return text
 
 
 def _written(value: JSONValue) -> str:

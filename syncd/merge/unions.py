@@ -48,17 +48,16 @@ UNIONS: Final[dict[str, tuple[Union, ...]]] = {
 
 def losers(unions: tuple[Union, ...], modified: JSONObject, live: JSONObject) -> list[str]:
     """The live fields that must go because ``modified`` chooses another member of their union, and lacks them."""
-    gone = []
+    gone: list[str] = []
     for union in unions:
+        lost = [member for member in union.members if member in live and member not in modified]
+        if not lost:  # most often
+            continue
         if union.discriminator:
-            if modified.get(union.discriminator) is None:
-                continue
-            kept = dict(union.by_value).get(modified[union.discriminator])
-        else:
-            if not any(modified.get(member) is not None for member in union.members):
-                continue
-            kept = None
-        gone += [
-            member for member in sorted(union.members) if member != kept and member not in modified and member in live
-        ]
+            chosen = modified.get(union.discriminator)
+            if chosen is not None:
+                kept = dict(union.by_value).get(chosen)
+                gone += sorted(member for member in lost if member != kept)
+        elif any(modified.get(member) is not None for member in union.members):
+            gone += sorted(lost)
     return gone

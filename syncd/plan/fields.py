@@ -54,9 +54,10 @@ class Release(NamedTuple):
         return "Git no longer has what was given up, so that nothing needs to say so any more"
 
 
-def given_up(
-    rules: Iterable[FieldRule], manifest: Manifest, live: JSONObject | None = None, original: JSONObject | None = None
-) -> Release:
+_NOTHING: Final = Release(())
+
+
+def given_up(rules: Iterable[FieldRule], manifest: Manifest, live: JSONObject | None = None) -> Release:
     """What of a desired object is given up: by the Sync's rules, by its manifest, or by the live object.
 
     Raises:
@@ -66,13 +67,24 @@ def given_up(
     ours, theirs = marked_paths(body), marked_paths(live) if live else ()
     paths = tuple(dict.fromkeys((*matching_paths(rules, manifest.key), *ours, *theirs)))
     if not paths:
-        return Release(())
+        return _NOTHING
     return Release(
         paths,
         tuple(path for path in paths if without(body, (path,)) is not body),
-        tuple(path for path in paths if original and without(original, (path,)) is not original),
         is_over=bool(theirs) and not ours and without(body, theirs) is body,
     )
+
+
+def leaving(release: Release, original: JSONObject | None) -> Release:
+    """The same, knowing what was applied last.
+
+    Raises:
+        MergeError: A path is no good for this object.
+    """
+    if not release.paths or original is None:
+        return release
+    gone = tuple(path for path in release.paths if without(original, (path,)) is not original)
+    return release._replace(leaving=gone)
 
 
 def matching_paths(rules: Iterable[FieldRule], key: ObjectKey) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from syncd.model import (
 from syncd.plan import drift
 from syncd.plan.annotations import MUTATION, RELEASE, annotation
 from syncd.plan.desired import live_digest
-from syncd.plan.fields import RELEASE_PATH, give_way, given_up, matching_paths, without
+from syncd.plan.fields import RELEASE_PATH, give_way, given_up, leaving, matching_paths, without
 from syncd.plan.lists import list_rules
 from syncd.plan.managers import managed_paths
 from syncd.plan.mask import mask_changes
@@ -62,7 +62,7 @@ def plan_existing(desired: Desired, live: JSONObject, observed: Observation, pol
     if "ignore" in (annotation(manifest.body, MUTATION), annotation(live, MUTATION)):
         return replace(_unchanged(manifest), type=ActionType.SKIP, reason="MutationIgnored", live=live)
     if _settled_apart_from_status(desired, live, observed.settled.get(desired.key)):
-        return replace(_unchanged(manifest), live=live)
+        return _unchanged(manifest, live)
     try:
         return _merge(desired, live, observed, policy)
     except SyncdError as error:
@@ -112,11 +112,11 @@ def _create(desired: Desired, observed: Observation, policy: Policy) -> Action:
 def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Policy) -> Action:
     """Merge what Git says into live, and name the difference if there is one."""
     manifest = desired.manifest
-    original = last_applied.read(live)
-    if original is not None and is_apply_config(manifest.body):
-        original = without_list(original)  # kubectl applied what Git says of the list; to syncd it is no contents
-    release = given_up(policy.release, manifest, live, original)
-    modified = policy.owner.mark(last_applied.stamp(without(manifest.body, release.paths)))
+    release = given_up(policy.release, manifest, live)
+    configuration = without(manifest.body, release.paths)
+    modified = policy.owner.mark(last_applied.stamp(configuration))
+    original = _original(live, modified, configuration)
+    release = leaving(release, original)
     if release.is_over:
         modified = _without_mark(modified)
     left = (
@@ -132,7 +132,7 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
         rules=list_rules(policy.merge.rules, manifest.key),
     )
     if merged.write is None:
-        return replace(_unchanged(manifest), live=live, released=release.shown)
+        return _unchanged(manifest, live, release.shown)
     changes = mask_changes(manifest.key.group_kind, merged.changes)
     found = None
     if not _only_releases(release, changes) and _same_manifest(
@@ -156,6 +156,17 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
         live=live,
         released=release.shown,
     )
+
+
+def _original(live: JSONObject, modified: JSONObject, configuration: JSONObject) -> JSONObject | None:
+    """What was applied last; it need not be read when it is what is applied now."""
+    remembered = last_applied.text_of(live)
+    if remembered is not None and remembered == last_applied.text_of(modified):
+        return configuration
+    original = last_applied.read(live)
+    if original is not None and is_apply_config(configuration):
+        return without_list(original)  # kubectl applied what Git says of the list; to syncd it is no contents
+    return original
 
 
 def _without_mark(modified: JSONObject) -> JSONObject:
@@ -240,8 +251,8 @@ def as_it_was(action: Action) -> Action:
     return replace(action, type=ActionType.UNCHANGED, reason=UP_TO_DATE, message="", changes=(), write=None, drift=None)
 
 
-def _unchanged(manifest: Manifest) -> Action:
-    return Action(ActionType.UNCHANGED, manifest.key, UP_TO_DATE, manifest=manifest)
+def _unchanged(manifest: Manifest, live: JSONObject | None = None, released: tuple[str, ...] = ()) -> Action:
+    return Action(ActionType.UNCHANGED, manifest.key, UP_TO_DATE, manifest=manifest, live=live, released=released)
 
 
 def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | None = None) -> Action:
