@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
 DIFFERENCES: dict[str, Difference] = {
     "users": Difference(
-        "Plain HTTP, at most one token, no RBAC; access reviews say yes.",
+        "Plain HTTP, at most one token, no RBAC, no impersonation; access reviews say yes.",
         "A sandbox has one user.",
     ),
     "admission": Difference(
