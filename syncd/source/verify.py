@@ -69,8 +69,8 @@ class _Seen(NamedTuple):
     """Something that was found well signed."""
 
     mirror: str
-    kind: str
-    id: str
+    mode: str
+    target: Target
     keys: str
 
 
@@ -110,6 +110,9 @@ class Verifier:
             raise InvalidCredentialsError(f"{mirror.url}: spec.source.git.verify, Secret {place}: {error}") from None
 
     def _check_with(self, keys: Keys, mirror: Mirror, mode: str, target: Target, deadline: float) -> None:
+        seen = _Seen(mirror.name, mode, target, keys.digest)
+        if seen in self._seen:
+            return
         if mode != "Tag":
             content = mirror.read("cat-file", "commit", target.commit, deadline=deadline)
             signed = _SIGNED.search(content.partition(b"\n\n")[0]) is not None
@@ -119,6 +122,9 @@ class Verifier:
             name = f"the tag {target.short}"
             signed = self._is_signed_tag(mirror, target, name, deadline)
             self._check(mirror, _Question("tag", target.tag, name, signed, keys), deadline)
+        self._seen[seen] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
 
     def _is_signed_tag(self, mirror: Mirror, target: Target, name: str, deadline: float) -> bool:
         """Have the tag itself in the mirror; it must be the tag that its name says, and point to the commit."""
@@ -137,19 +143,13 @@ class Verifier:
         return b"-----BEGIN " in message
 
     def _check(self, mirror: Mirror, question: _Question, deadline: float) -> None:
-        seen = _Seen(mirror.name, question.kind, question.id, question.keys.digest)
-        if seen in self._seen:
-            return
         with self._prepared(question.keys, deadline) as environment:
-            report = (
-                "" if not question.signed else mirror.bad_signature(question.kind, question.id, environment, deadline)
-            )
-            if report is None:
-                self._seen[seen] = None
-                if len(self._seen) > _REMEMBERED:
-                    self._seen.popitem(last=False)
-                return
-            told = _told(report) if question.signed else "is not signed"
+            told = "is not signed"
+            if question.signed:
+                report = mirror.bad_signature(question.kind, question.id, environment, deadline)
+                if report is None:
+                    return
+                told = _told(report)
             allowed = ", ".join([*question.keys.ssh_names(), *self._openpgp_names(environment, deadline)])
         raise VerificationFailedError(f"{mirror.url}: {question.name} {told}; allowed are: {allowed}")
 

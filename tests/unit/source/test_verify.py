@@ -227,7 +227,7 @@ def test_what_was_checked_is_not_checked_again(
     allow_openpgp(signed)
     commit = signed.commit("gpg", "alice")
     signed.resolve("HEAD", deadline)
-    monkeypatch.setattr(signed.repositories._verifier, "_prepared", None)
+    monkeypatch.setattr(signed.repositories._verifier, "_check", None)
     assert signed.resolve("HEAD", deadline) == commit
 
 
