@@ -30,6 +30,21 @@ ABSENT: Final = Absent.ABSENT
 """Stands for a field that is not there; ``None`` stands for a field that is there and null."""
 
 
+SERVER_METADATA: Final = frozenset(
+    {
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+"""The fields of ``metadata`` that the server alone writes. In a manifest they are leftovers of an export."""
+
+
 # --- errors --------------------------------------------------------------------------------------------------------
 
 

@@ -6,21 +6,17 @@ whose rule this is, a key that repeats within a list is no key: merging by it wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from syncd.merge import three_way
 from syncd.merge.rules import Guide, Mode
+from syncd.model import SERVER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from syncd.merge.rules import UserRule
     from syncd.model import JSONObject
-
-_SYSTEM_FIELDS: Final = (
-    "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-    "deletionGracePeriodSeconds", "managedFields",
-)  # fmt: skip
 
 
 def merge(
@@ -47,8 +43,8 @@ def reverted(merged: JSONObject, observed: JSONObject) -> JSONObject:
     """A merged object with the metadata that only the system writes, and status, as they were observed."""
     result = {key: value for key, value in merged.items() if key not in ("metadata", "status")}
     metadata, before = merged.get("metadata") or {}, observed.get("metadata") or {}
-    kept = {key: value for key, value in metadata.items() if key not in _SYSTEM_FIELDS}
-    kept.update((key, before[key]) for key in _SYSTEM_FIELDS if key in before)
+    kept = {key: value for key, value in metadata.items() if key not in SERVER_METADATA}
+    kept.update((key, before[key]) for key in sorted(SERVER_METADATA) if key in before)
     if "metadata" in merged or kept:
         result["metadata"] = kept
     if "status" in observed:

@@ -15,7 +15,7 @@ from syncd.merge.errors import FieldTypeError, MergeError, UnknownFieldError, bo
 from syncd.merge.jsonvalue import equal
 from syncd.merge.rules import Guide, Mode, UserRule, repeats_keys
 from syncd.merge.schema import ANYTHING, PatchSchema, Shape
-from syncd.model import FieldChange, Write, WriteMethod
+from syncd.model import SERVER_METADATA, FieldChange, Write, WriteMethod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject
 
 FIELD_MANAGER: Final = "syncd"
-
-_SERVER_FIELDS: Final = frozenset(
-    {
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
 
 
 class Merge(NamedTuple):
@@ -147,8 +134,8 @@ def _ours(document: JSONObject, schema: PatchSchema) -> JSONObject:
     if "status" in document and (schema.has_status or schema.shape is Shape.ANY):
         document = {key: value for key, value in document.items() if key != "status"}
     metadata = document.get("metadata")
-    if isinstance(metadata, dict) and not _SERVER_FIELDS.isdisjoint(metadata):
-        metadata = {key: value for key, value in metadata.items() if key not in _SERVER_FIELDS}
+    if isinstance(metadata, dict) and not SERVER_METADATA.isdisjoint(metadata):
+        metadata = {key: value for key, value in metadata.items() if key not in SERVER_METADATA}
         document = {**document, "metadata": metadata}
     return document
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import orjson
 
 from syncd.inventory import brought
-from syncd.model import Action, ActionType, GroupKind, InvalidInputError, JSONObject, Manifest, ObjectKey
+from syncd.model import (
+    SERVER_METADATA,
+    Action,
+    ActionType,
+    GroupKind,
+    InvalidInputError,
+    JSONObject,
+    Manifest,
+    ObjectKey,
+)
 from syncd.plan.permitted import check
 from syncd.plan.settings import Desired
 
@@ -17,18 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from syncd.spec import Target
-
-VOLATILE_METADATA = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-)
-"""What the server alone writes. In a manifest it is a leftover of an export, and would break later applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def digest(document: JSONObject) -> bytes:
 
 def live_digest(live: JSONObject) -> bytes:
     """A hash of a live object without its status and without what the server writes by itself."""
-    metadata = {key: value for key, value in live["metadata"].items() if key not in VOLATILE_METADATA}
+    metadata = {key: value for key, value in live["metadata"].items() if key not in SERVER_METADATA}
     body = {key: value for key, value in live.items() if key != "status"}
     return digest({**body, "metadata": metadata})
 
@@ -124,7 +121,7 @@ def _scopes(manifests: Sequence[Manifest]) -> Iterable[tuple[tuple[str, str], bo
 def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
     """The manifest with its namespace as the server will have it, and without what only the server writes."""
     namespace = (manifest.key.namespace or default) if namespaced else ""
-    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in VOLATILE_METADATA}
+    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in SERVER_METADATA}
     metadata.pop("namespace", None)
     if "\n" in namespace + manifest.key.name:
         raise InvalidInputError(f"the name {manifest.key.name!r} holds a line break", manifest.origin)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from syncd.merge.errors import MergeError
+from syncd.merge.errors import MergeError, bounded
 from syncd.merge.order import go_text
 from syncd.model import ABSENT, InvalidInputError, JSONObject, JSONValue
 from syncd.plan.annotations import RELEASE, annotation
@@ -121,6 +121,7 @@ def marked_paths(document: JSONObject) -> tuple[str, ...]:
         raise MergeError(f"the annotation {RELEASE} is not a JSON list of JSON pointers: {_problem(error)}") from None
 
 
+@bounded
 def give_way(document: JSONObject, live: JSONObject, pointers: Iterable[str]) -> JSONObject:
     """A copy of the document in which each of these fields is what live has, or absent where live has none.
 
@@ -132,6 +133,7 @@ def give_way(document: JSONObject, live: JSONObject, pointers: Iterable[str]) ->
     return document
 
 
+@bounded
 def without(document: JSONObject, pointers: Iterable[str]) -> JSONObject:
     """A copy of the document that has none of these fields; the same object when it had none.
 

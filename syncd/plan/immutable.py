@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.inventory import Ownership
-from syncd.model import GroupKind, SyncdError
+from syncd.model import SERVER_METADATA, GroupKind, SyncdError
 from syncd.plan.annotations import REPLACE, annotation
-from syncd.plan.desired import VOLATILE_METADATA
 from syncd.plan.guards.contents import CONTAINERS
 from syncd.plan.guards.protected import guard_annotations
 from syncd.plan.guards.volumes import CLAIM
@@ -94,7 +93,7 @@ def restorable(live: JSONObject) -> JSONObject:
 
     What identifies a Job's Pods is made of its uid, so that is left out too, unless it was chosen by hand.
     """
-    metadata = {key: value for key, value in live["metadata"].items() if key not in VOLATILE_METADATA}
+    metadata = {key: value for key, value in live["metadata"].items() if key not in SERVER_METADATA}
     body = {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
     spec = body.get("spec")
     if live.get("kind") == "Job" and isinstance(spec, dict) and not spec.get("manualSelector"):

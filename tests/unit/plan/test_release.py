@@ -147,6 +147,15 @@ def test_a_position_in_a_list_is_refused() -> None:
     assert "[name=web]" in action.message
 
 
+def test_a_path_of_any_depth_ends_in_an_error_of_that_object() -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(100_000):
+        nested = {"a": nested}
+    policy = replace(POLICY, release=(FieldRule(paths=("/spec" + "/a" * 100_000,)),))
+    action = planned(deployment(a=nested), applied(deployment()), policy)
+    assert (action.type, action.reason) == (ActionType.SKIP, "InvalidPatch")
+
+
 def marked(live: dict[str, Any], text: str) -> dict[str, Any]:
     annotations = {**live["metadata"]["annotations"], RELEASE: text}
     return {**live, "metadata": {**live["metadata"], "annotations": annotations}}
