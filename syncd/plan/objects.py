@@ -28,11 +28,10 @@ from syncd.plan.fields import RELEASE_PATH, give_way, given_up, leaving, matchin
 from syncd.plan.lists import list_rules
 from syncd.plan.managers import managed_paths
 from syncd.plan.mask import mask_changes
-from syncd.plan.settings import Settled
 
 if TYPE_CHECKING:
     from syncd.plan.fields import Release
-    from syncd.plan.settings import Desired, Live, Observation, Policy, Toleration
+    from syncd.plan.settings import Desired, Observation, Policy, Settled, Toleration
 
 UP_TO_DATE: Final = "UpToDate"
 
@@ -265,8 +264,3 @@ def _failed(manifest: Manifest, error: SyncdError, live: JSONObject | None = Non
 
 def _reported(manifest: Manifest, found: Drift, toleration: Toleration) -> Action:
     return Action(ActionType.SKIP, manifest.key, *toleration, manifest=manifest, drift=found)
-
-
-def settle(desired: Desired, live: Live) -> Settled:
-    """Remember that this object, as it is now, needs nothing."""
-    return Settled(desired.digest, live.resource_version, live_digest(live.parse()))
