@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
-from syncd.cluster.errors import ApiError, NotFoundError
+from syncd.cluster.errors import ApiError, NotFoundError, NotServedError
 from syncd.engine.claims import Found
 from syncd.engine.kinds import REFRESH_AFTER
 from syncd.engine.users import Users
@@ -156,7 +156,7 @@ def contents(cluster: Cluster, key: ObjectKey, live: JSONObject, owner: Owner, d
     foreign: list[str] = []
     try:
         for resource in kinds:
-            items = cluster.client.list_metadata(resource, namespace, timeout=deadline.request)
+            items = _list(cluster, resource, namespace, deadline)
             names = (item["metadata"]["name"] for item in items if _is_foreign(resource, item, owner))
             foreign.extend(f"{resource.kind} {name}" for name in names)
     except ApiError:
@@ -164,6 +164,17 @@ def contents(cluster: Cluster, key: ObjectKey, live: JSONObject, owner: Owner, d
     if not foreign:
         return ""
     return f"{len(foreign)} objects that are not this Sync's or are protected, such as {foreign[0]}"
+
+
+def _list(cluster: Cluster, resource: Resource, namespace: str, deadline: Deadline) -> list[JSONObject]:
+    """The metadata of all objects of a kind; none of one that is not served any more, since its definition has gone."""
+    try:
+        return list(cluster.client.list_metadata(resource, namespace, timeout=deadline.request))
+    except NotServedError:
+        resources = cluster.discovery.refresh(min_age=REFRESH_AFTER)
+        if resources.complete and resources.find(resource.group_kind) is None:
+            return []
+        raise
 
 
 def _is_foreign(resource: Resource, item: JSONObject, owner: Owner) -> bool:

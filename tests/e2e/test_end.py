@@ -12,6 +12,7 @@ from syncd.engine.rebuild import rebuild
 from syncd.engine.reconcile import InventoryInDoubtError
 from syncd.inventory import Owner, names
 from syncd.model import ActionType, ObjectKey
+from tests.support.daemon import eventually
 from tests.support.instance import Git, Instance, config_map, namespace, sync
 
 if TYPE_CHECKING:
@@ -32,6 +33,27 @@ def test_destroying_a_sync_leaves_no_trace_of_it_and_nothing_else_missing(cluste
     assert cluster.kubectl.get("configmap", "shop", "syncd") is None
     assert "foreign" in cluster.kubectl.names("configmap", "default")
     assert "elsewhere" not in cluster.kubectl.names("configmap", "default")
+
+
+def test_a_kind_that_has_gone_does_not_keep_a_namespace(cluster: ClusterUnderTest) -> None:
+    kind = {"kind": "Promotion", "plural": "promotions", "singular": "promotion"}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "promotions.shop.example.com"},
+        "spec": {
+            "group": "shop.example.com",
+            "names": kind,
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    with Instance(cluster.kubeconfig, Git(shop=[*OBJECTS, definition])) as life:
+        life.settle(sync())
+        cluster.kubectl("delete", "crd", "promotions.shop.example.com")
+        eventually("the Sync ends", lambda: not life.reconciler.destroy(sync(), life.deadline()))
+    assert cluster.kubectl.get("namespace", "shop") is None
 
 
 def test_destroying_a_sync_twice_is_no_error(cluster: ClusterUnderTest) -> None:
