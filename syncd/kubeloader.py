@@ -52,6 +52,10 @@ class YAMLError(InvalidInputError):
     reason = "InvalidYAML"
 
 
+class ExcessiveAliasingError(YAMLError):
+    """Aliases would make a document far larger than it is written."""
+
+
 def _may_have(mark: bytes, data: bytes) -> bool:
     """Whether an anchor or a tag may start with this mark somewhere: at the very start, or after a space or bracket.
 
@@ -232,7 +236,8 @@ class Loader:
             and self._nodes > 1000
             and self._alias_nodes > self._nodes * _alias_share(self._nodes)
         ):
-            self._fail(event, "document contains excessive aliasing")
+            error = self._error("document contains excessive aliasing", event.start_mark.line + 1)
+            raise ExcessiveAliasingError(error.problem, error.origin)
         return _copy(anchored.value)
 
     def _scalar(self, event: Any) -> JSONValue:

@@ -6,6 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from syncd.kubeloader import ExcessiveAliasingError
 from syncd.kubeyaml import Document, YAMLError, load_all
 from syncd.render.closure import closure
 from syncd.render.errors import RemoteInputError, RenderFailedError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from syncd.render.job import Job
     from syncd.source.tree import Tree
 
+_ALIAS: Final = re.compile(rb"[\s,:\[{-]\*\w")
 _ORIGIN: Final = "config.kubernetes.io/origin"
 _ASK_FOR_ORIGINS: Final = b"\nbuildMetadata:\n- originAnnotations\n"
 
@@ -43,6 +45,7 @@ def build(job: Job, folder: str) -> list[Manifest]:
     own = next((path for path in reached.documents if (posixpath.dirname(path) or ".") == folder), folder)
     origin = tree.origin(own)
     with workspace(tree, reached.folders, reached.links | reached.files) as place:
+        _refuse_bombs(place, tree)
         with_origins = reached.is_simple and _ask_for_origins(place.files / own, reached.documents.get(own, []))
         try:
             output = _run(job, place, folder, reached, origin)
@@ -55,6 +58,22 @@ def build(job: Job, folder: str) -> list[Manifest]:
     if not with_origins:
         return list(manifests_of(_without_places(documents), b"", origin, job.errors))
     return list(_with_origins(job, documents, folder, origin))
+
+
+def _refuse_bombs(place: Workspace, tree: Tree) -> None:
+    """Refuse files whose aliases expand to far more than there is; Kustomize would take gigabytes to find out.
+
+    Raises:
+        ExcessiveAliasingError: Such a file is there.
+    """
+    for file in place.files.rglob("*.y*ml"):
+        if file.is_file() and not file.is_symlink() and _ALIAS.search(data := file.read_bytes()):
+            try:
+                load_all(data, tree.origin(str(file.relative_to(place.files))))
+            except ExcessiveAliasingError:
+                raise
+            except YAMLError:
+                continue  # for Kustomize to complain about, if it reads the file at all
 
 
 def _run(job: Job, place: Workspace, folder: str, reached: Closure, origin: Origin) -> bytes:

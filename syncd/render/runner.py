@@ -28,7 +28,7 @@ _NO_NETWORK: Final = "http://127.0.0.1:9"
 class ToolLimits:
     """What an external renderer may use."""
 
-    address_space: int = 4 << 30
+    address_space: int = 2 << 30
     """In bytes. Programs written in Go reserve much more than they use."""
     cpu_seconds: int = 120
     file_bytes: int = 1 << 30
