@@ -78,6 +78,8 @@ def _merge(
         and covered(modified, live, schema, strategic=schema.accepts_strategic)
     ):
         return Merge(None, live, ())
+    if original is None:  # a large object's last configuration is what it was applied with server-side
+        original = managed.owned(live, FIELD_MANAGER)
     former = _known(_ours(original, schema), modified, schema) if original else {}
     if last_applied.fits(modified):
         modified = aligned(former, modified, live, schema)
@@ -103,10 +105,15 @@ def _patch(
             pass  # the schema ends in maps that strategic merge cannot follow, a CRD's for one; kubectl does the same
     merged = three_way.merge(former, modified, live, Guide(schema, rules))
     patch = json_merge.two_way_patch(live, merged)
-    version = live.get("metadata", {}).get("resourceVersion")
-    if version:
-        patch["metadata"] = {**patch.get("metadata", {}), "resourceVersion": version}
+    if version := _version(live):
+        patch["metadata"] = {**patch.get("metadata", {}), **version}
     return Write(WriteMethod.JSON_MERGE_PATCH, patch), merged
+
+
+def _version(live: JSONObject) -> JSONObject:
+    """The precondition of a patch that must not meet anything else than what was read."""
+    version = live.get("metadata", {}).get("resourceVersion")
+    return {"resourceVersion": version} if version else {}
 
 
 def _server_side(
@@ -117,9 +124,16 @@ def _server_side(
     What it deletes is what syncd has applied this way before; the API server remembers that.
     """
     body = json_merge.apply_patch({}, last_applied.without(modified))
+    bare = last_applied.without(live)
     former = managed.owned(live, FIELD_MANAGER) or former
-    merged = three_way.merge(former, body, live, Guide(schema, rules, Mode.DECLARED))
-    return Write(WriteMethod.SERVER_SIDE_APPLY, body), merged
+    merged = three_way.merge(former, body, bare, Guide(schema, rules, Mode.DECLARED))
+    fields = managed.migrated(live, FIELD_MANAGER)
+    if fields is None and bare is live:
+        return Write(WriteMethod.SERVER_SIDE_APPLY, body), merged
+    # The first of two writes: the server gets to know what was applied, and the annotation goes before it is stale.
+    metadata = {"managedFields": fields} if fields is not None else {}
+    patch = {"metadata": {**metadata, "annotations": {last_applied.ANNOTATION: None}, **_version(live)}}
+    return Write(WriteMethod.JSON_MERGE_PATCH, patch), merged
 
 
 def _applied_before(modified: JSONObject, live: JSONObject) -> bool:

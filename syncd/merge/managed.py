@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from syncd.merge.errors import bounded
 from syncd.merge.jsonvalue import equal
+from syncd.merge.last_applied import ANNOTATION
 
 if TYPE_CHECKING:
     from syncd.model import JSONObject, JSONValue
@@ -23,10 +24,49 @@ def owned(live: JSONObject, manager: str) -> JSONObject | None:
     metadata = live.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     for entry in entries or ():
-        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
+        if _is_apply(entry, manager):
             part = _part(live, entry.get("fieldsV1") or {})
             return part if isinstance(part, dict) else None
     return None
+
+
+@bounded
+def migrated(live: JSONObject, manager: str) -> list[JSONObject] | None:
+    """``managedFields`` in which a manager has applied server-side what was applied client-side before.
+
+    Server-side apply takes away only what the same manager applied server-side. As kubectl does it, every manager that
+    wrote the last-applied annotation counts as one that applied, if it wrote in the version of ``live``; and so does
+    this manager itself.
+
+    Returns:
+        The new list; None when there is nothing to migrate.
+    """
+    entries = live["metadata"].get("managedFields") or []
+    old = [entry for entry in entries if _applied_client_side(entry, manager)]
+    if not old:
+        return None
+    mine = next((entry for entry in entries if _is_apply(entry, manager)), None)
+    fields = mine.get("fieldsV1") or {} if mine else {}
+    for entry in old:
+        if entry.get("apiVersion") == live.get("apiVersion"):
+            fields = _union(fields, entry.get("fieldsV1") or {})
+    whole = {**(mine or old[0]), "manager": manager, "operation": "Apply", "fieldsV1": fields}
+    return [whole, *(entry for entry in entries if entry is not mine and entry not in old)]
+
+
+def _is_apply(entry: JSONObject, manager: str) -> bool:
+    return bool(entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"))
+
+
+def _applied_client_side(entry: JSONObject, manager: str) -> bool:
+    if entry.get("operation") != "Update" or entry.get("subresource"):
+        return False
+    annotations = (entry.get("fieldsV1") or {}).get("f:metadata", {}).get("f:annotations", {})
+    return entry.get("manager") == manager or f"f:{ANNOTATION}" in annotations
+
+
+def _union(left: JSONObject, right: JSONObject) -> JSONObject:
+    return {**left, **{name: _union(left.get(name, {}), inner) for name, inner in right.items()}}
 
 
 def _part(value: JSONValue, fields: JSONObject) -> JSONValue:

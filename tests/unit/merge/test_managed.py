@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncd.merge.managed import owned
+from syncd.merge.last_applied import ANNOTATION
+from syncd.merge.managed import migrated, owned
 
 
 def live(fields: dict[str, Any], **entry: Any) -> dict[str, Any]:
@@ -58,3 +59,25 @@ def test_only_what_was_applied_to_the_object_itself_counts() -> None:
     assert owned(live(fields, subresource="status"), "syncd") is None
     assert owned({}, "syncd") is None
     assert owned({"metadata": {"managedFields": None}}, "syncd") is None
+
+
+def test_who_wrote_the_last_applied_annotation_counts_as_one_that_applied() -> None:
+    wrote: dict[str, Any] = {"f:metadata": {"f:annotations": {f"f:{ANNOTATION}": {}}}}
+    entries = [
+        {"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsV1": {**wrote, "f:data": {"f:a": {}}}},
+        {"manager": "syncd", "operation": "Update", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:b": {}}}},
+        {"manager": "syncd", "operation": "Apply", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:c": {}}}},
+        {"manager": "other", "operation": "Update", "apiVersion": "v1", "fieldsV1": {"f:data": {"f:d": {}}}},
+        {"manager": "syncd", "operation": "Update", "apiVersion": "v1", "subresource": "status", "fieldsV1": {}},
+        {"manager": "syncd", "operation": "Update", "apiVersion": "v0", "fieldsV1": {"f:data": {"f:e": {}}}},
+    ]
+    live = {"apiVersion": "v1", "metadata": {"managedFields": entries}}
+    found = migrated(live, "syncd")
+    assert found is not None
+    assert found[0]["fieldsV1"] == {**wrote, "f:data": {"f:a": {}, "f:b": {}, "f:c": {}}}
+    assert [(entry["manager"], entry["operation"]) for entry in found] == [
+        ("syncd", "Apply"),
+        ("other", "Update"),
+        ("syncd", "Update"),  # that of the status
+    ]
+    assert migrated({"apiVersion": "v1", "metadata": {"managedFields": found}}, "syncd") is None

@@ -9,10 +9,12 @@ import pytest
 
 from syncd.inventory import ApplyConfig, Owner
 from syncd.merge import json_merge, last_applied, strategic
+from syncd.merge.errors import TooDeepError
 from syncd.merge.schema import bundled
 from syncd.model import Action, ActionType, Manifest, ObjectKey, Origin, WriteMethod
 from syncd.plan.annotations import RELEASE
 from syncd.plan.desired import digest
+from syncd.plan.fields import give_way, without
 from syncd.plan.objects import plan_object
 from syncd.plan.settings import Desired, Observation, Policy
 from syncd.spec import DriftPolicy, FieldRule, MergePolicy, MergeRule, Prune
@@ -147,13 +149,14 @@ def test_a_position_in_a_list_is_refused() -> None:
     assert "[name=web]" in action.message
 
 
-def test_a_path_of_any_depth_ends_in_an_error_of_that_object() -> None:
+def test_paths_of_any_depth_end_in_an_error() -> None:
     nested: dict[str, Any] = {}
     for _ in range(100_000):
         nested = {"a": nested}
-    policy = replace(POLICY, release=(FieldRule(paths=("/spec" + "/a" * 100_000,)),))
-    action = planned(deployment(a=nested), applied(deployment()), policy)
-    assert (action.type, action.reason) == (ActionType.SKIP, "InvalidPatch")
+    with pytest.raises(TooDeepError):
+        without(nested, ["/a" * 100_000])
+    with pytest.raises(TooDeepError):
+        give_way(nested, nested, ["/a" * 100_000])
 
 
 def marked(live: dict[str, Any], text: str) -> dict[str, Any]:
