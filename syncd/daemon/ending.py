@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from syncd.daemon.backoff import retry_delay
-from syncd.daemon.status import SyncStatus
+from syncd.daemon.status import SyncState, SyncStatus
 from syncd.engine.deadline import Deadline, StoppedError
 from syncd.model import SyncdError
 
@@ -59,7 +59,18 @@ class Ending:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         before = board.status(sync.id) or SyncStatus(sync)
-        board.put(replace(before, sync=sync, reconciling=False, reason=TERMINATING, error="", problems=(), failures=0))
+        board.put(
+            replace(
+                before,
+                sync=sync,
+                state=SyncState.UNKNOWN,
+                reason=TERMINATING,
+                reconciling=False,
+                error="",
+                problems=(),
+                failures=0,
+            )
+        )
 
     def trigger(self, _cause: Cause) -> None:
         """Have it tried again now."""

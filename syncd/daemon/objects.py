@@ -134,7 +134,11 @@ class ObjectFollower:
                 self._changed.wait_for(self._has_news, _RETRY if again else None)
                 self._dirty = False
             if not self._stop.is_set() and not self._watch.pending:
-                again = not self._look()
+                try:
+                    again = not self._look()
+                except Exception:  # a thread that dies silently would leave Syncs that nobody follows
+                    log.exception("Sync objects could not be looked at, by a defect of syncd")
+                    again = True
 
     def _has_news(self) -> bool:
         first = not self._listed and not self._watch.pending
@@ -211,8 +215,11 @@ class ObjectFollower:
         return True
 
     def _end(self, sync_id: str, obj: JSONObject, seen: _Seen | None) -> bool:
-        """Have the daemon bring a Sync to its end, unless that is under way or others only keep the object."""
-        if seen is not None and seen.ending:
+        """Have the daemon bring a Sync to its end, unless that is under way or others only keep the object.
+
+        A person to whom it takes too long may still change the deletion policy.
+        """
+        if seen is not None and seen.ending and seen.generation == obj["metadata"]["generation"]:
             return seen.followed
         if FINALIZER not in (obj["metadata"].get("finalizers") or ()):
             if seen is not None:

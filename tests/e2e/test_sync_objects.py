@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 DEFINITION = Path(__file__).parents[2] / "deploy" / "crd" / "syncs.syncd.dev.yaml"
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {colour: %s}\n"
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
 
 
 class Stage:
@@ -146,6 +152,22 @@ def test_one_that_does_not_hold_is_refused_or_stalled_and_disturbs_no_other(tmp_
         stalled = stage.wait_for("stalled", lambda status: is_true(status, "Stalled"), "bad")
         assert "spec.source.git.url" in stalled["conditions"]["Stalled"]["message"]
         stage.kubectl("delete", "sync", "bad", "-n", "syncd", "--timeout=60s")
+
+
+def test_what_is_protected_keeps_a_deleted_sync_until_a_person_says_otherwise(
+    tmp_path: Path, stage: Stage, repository: Repository
+) -> None:
+    repository.commit({"kept/claim.yaml": json.dumps(CLAIM)})
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig):
+        stage.apply(stage.document(path="kept"))
+        stage.wait_for("applied", lambda status: status.get("revision"))
+        stage.kubectl("delete", "sync", "shop", "-n", "syncd", "--wait=false")
+        waiting = stage.wait_for("waits", lambda status: status.get("errors"))
+        assert waiting["conditions"]["Ready"]["reason"] == "Terminating"
+        assert "PersistentVolumeClaim shop/data stays" in waiting["errors"][0]
+        stage.patch(deletionPolicy="Orphan")
+        stage.kubectl("wait", "--for=delete", "sync/shop", "-n", "syncd", "--timeout=60s")
+        assert stage.kubectl.get("persistentvolumeclaims", "data", "shop") is not None
 
 
 def test_a_restart_goes_on_where_it_was(tmp_path: Path, stage: Stage) -> None:
