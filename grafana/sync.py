@@ -159,6 +159,14 @@ OVER_TIME: Final = (
         Query(newest("suspended"), "suspended"),
         words=FLAGS,
     ),
+    series(
+        "Waits, by reason",
+        "Progressing: an object is not ready yet. DependencyNotReady: what it depends on is not. TugOfWar: see the "
+        "rivals below. WindowClosed: nothing may change until it opens. The status page has the sentence.",
+        parts("waiting", "reason"),
+        stacked=True,
+        width=24,
+    ),
 )
 
 DRIFT: Final = (
@@ -191,12 +199,22 @@ DRIFT: Final = (
         "Report.",
         parts("drift_objects", "kind", "reason"),
         stacked=True,
+        width=8,
     ),
     series(
         "Drift now, by field manager",
         "Who made the drift that is not repaired at this moment.",
         parts("drift_manager_objects", "manager"),
         stacked=True,
+        width=8,
+    ),
+    series(
+        "Tugs of war, by rival",
+        "Objects that this field manager changes back as often as syncd repairs them; syncd repairs them less often "
+        "meanwhile. Leave the field to it (drift.managers, drift.ignore), or stop it.",
+        parts("tug_of_war_objects", "manager"),
+        stacked=True,
+        width=8,
     ),
 )
 

@@ -219,9 +219,8 @@ class Reconciler:
         inventory = store.read(deadline)
         if inventory.damage:
             raise InventoryInDoubtError(f"{inventory.damage}; look at it, then run: syncd inventory rebuild {sync.id}")
-        if (
-            inventory.brought
-        ):  # what came along from Git goes with the other objects, and the list is needed until the end
+        if inventory.brought:
+            # What came along from Git goes with the other objects, and the list is needed until the end.
             inventory = store.move(inventory, store.home(), deadline)
         store.clear(inventory, deadline)
         owner = inventory.owner(sync.id)

@@ -12,7 +12,7 @@ import yaml
 from tests.monitoring.boards import REPOSITORY, RULES, expressions, metrics_named, substitute
 from tests.monitoring.programs import Labels, Prometheus
 from tests.support.clusters import Sandbox
-from tests.support.daemon import DaemonProcess, eventually, sync_document
+from tests.support.daemon import DaemonProcess, eventually, metric, sync_document
 from tests.support.repository import Repository
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ def test_every_panel_and_every_alert_tells_the_story(story: Story) -> None:
     it_begins_well(story)
     a_repository_appears(story)
     somebody_edits(story)
+    somebody_fights(story)
     a_commit_is_bad(story)
     a_commit_deletes_too_much(story)
     an_object_does_not_go_away(story)
@@ -167,7 +168,7 @@ def it_begins_well(story: Story) -> None:
 
 def a_repository_appears(story: Story) -> None:
     lost = Repository(story.folder / "lost.git")
-    lost.commit({"namespace.yaml": NAMESPACE % "found"})
+    lost.commit({"namespace.yaml": NAMESPACE % "found", "prize.yaml": SETTING % ("prize", "found")})
     story.shows("overview", "Failing", 0)
     story.shows("overview", "In sync", 1)
     story.alerts("SyncdGitUnreachable")
@@ -191,6 +192,18 @@ def somebody_edits(story: Story) -> None:
     story.shows("sync", "Drift now, by field manager", {("kubectl-patch",): 1}, sync="syncd/audit")
     story.alerts("SyncdDriftNotRepaired", "audit")
     story.alerts("SyncdDriftNotRepaired", later=0)
+
+
+def somebody_fights(story: Story) -> None:
+    def tear() -> float | None:
+        change_setting(story, "prize", "found", "red")
+        eventually("the prize is put right", lambda: "red" not in story.cluster.kubectl(*prize))
+        return metric(story.daemon, "syncd_sync_tug_of_war_objects", sync="syncd/lost")
+
+    prize = ("get", "configmap", "prize", "-n", "found", "-o", "jsonpath={.data}")
+    eventually("a tug of war is noticed", tear)
+    story.shows("sync", "Tugs of war, by rival", {("kubectl-patch",): 1}, sync="syncd/lost")
+    story.shows("sync", "Waits, by reason", {("TugOfWar",): 1}, sync="syncd/lost")
 
 
 def a_commit_is_bad(story: Story) -> None:
