@@ -153,6 +153,13 @@ RECONCILES: Final = (
         unit=units.Seconds,
         width=8,
     ),
+    heat(
+        "From commit to live",
+        "How old a commit is, by its own time, when it has been applied. Much more than the interval: commits wait for "
+        "a window, for another Sync, or for something that fails; or they are pushed long after they were made.",
+        spread("commit_to_applied_seconds"),
+        width=8,
+    ),
     series(
         "Queue",
         "Reconciles that run and that are due and wait. Waiting that never falls: more workers, or longer intervals.",

@@ -110,6 +110,8 @@ class Revision(NamedTuple):
     tree: str
     news: str = ""
     """What is worth telling about how the ref came to this commit, such as a history that was rewritten."""
+    committed: float = 0.0
+    """When the commit was made, in seconds since 1970, by the clock of whoever made it; 0 if that is not known."""
 
     def __str__(self) -> str:
         return f"{self.ref}@{self.commit[:12]}"

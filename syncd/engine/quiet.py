@@ -63,6 +63,12 @@ class Quiet:
     inputs: Inputs
     result: Reconciliation
 
+    @classmethod
+    def of(cls, inputs: Inputs, result: Reconciliation) -> Quiet:
+        """Keep a result that :func:`is_quiet`, without the parsed live objects that its plan was made from."""
+        actions = tuple(outcome.action for outcome in result.outcomes)
+        return cls(inputs, replace(result, plan=replace(result.plan, actions=actions)))
+
 
 def is_quiet(observed: Observation, result: Reconciliation) -> bool:
     """Whether a reconcile found everything as it should be, and looked at nothing but its inputs."""

@@ -184,7 +184,7 @@ class Reconciler:
             return replace(memory.quiet.result, revision=revision, durations=watch.durations)
         prepared = self._prepare(work, inventory, desired, policy, watch)
         result = settled.retell(_carry_out(work, store, prepared, watch))
-        memory.quiet = Quiet(inputs, result) if is_quiet(prepared.observed, result) else None
+        memory.quiet = Quiet.of(inputs, result) if is_quiet(prepared.observed, result) else None
         return result
 
     def _only_say(self, work: Work, inventory: ApplyConfig, desired: DesiredSet, watch: Stopwatch) -> Reconciliation:

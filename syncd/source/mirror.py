@@ -59,6 +59,7 @@ _WANTED_FOR: Final = 900.0
 """How long, in seconds, a question to the server is asked along with others after somebody last asked it."""
 _REFS_LIMIT: Final = 64 << 20
 _LOCK_CHECK: Final = 0.05
+_COMMITS_KEPT: Final = 100
 
 
 class StaleAdvertisementError(RefNotFoundError):
@@ -97,6 +98,7 @@ class Mirror:
         self._advertised_at = float("-inf")
         self._followed: dict[str, str] = {}
         self._news: dict[str, str] = {}
+        self._committed: dict[str, float] = {}
 
     @property
     def home(self) -> Path:
@@ -317,6 +319,20 @@ class Mirror:
             raise self._timeout(f"in git {arguments[0]}") from None
         except GitCommandFailedError as failure:
             raise self.damaged(failure.summary) from None
+
+    def committed(self, commit: str, deadline: float) -> float:
+        """When a commit that is there was made, in seconds since 1970, by the clock of whoever made it.
+
+        Raises:
+            MirrorDamagedError: It cannot be read.
+            SourceTimeoutError: The deadline passed.
+        """
+        if commit not in self._committed:
+            told = self.read("show", "--no-patch", "--no-show-signature", "--format=%ct", commit, deadline=deadline)
+            # The Syncs of a repository follow few commits at a time.
+            newest = list(self._committed.items())[-_COMMITS_KEPT:]
+            self._committed = {**dict(newest), commit: float(told)}
+        return self._committed[commit]
 
     def bad_signature(self, kind: str, id_: str, environment: Mapping[str, str], deadline: float) -> str | None:
         """What Git says about the signature of a commit or tag that is there; None when it is good.

@@ -95,7 +95,8 @@ class Repositories:
         except MirrorDamagedError:
             self._ensure(mirror, target.commit, deadline)
             inputs = self._look(mirror, git, target, path, namespace=namespace, deadline=deadline)
-        return Revision(str(git.ref), target.commit, inputs.identity, news)
+        committed = mirror.committed(target.commit, deadline)
+        return Revision(str(git.ref), target.commit, inputs.identity, news, committed)
 
     def tree(self, git: GitSource, revision: Revision, path: str, *, deadline: float, namespace: str = "") -> Tree:
         """The files that a Sync reads in a revision; nothing is read before somebody asks the tree.

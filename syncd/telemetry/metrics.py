@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from syncd.spec import Sync
 
 _STAGE_BUCKETS: Final = (0.02, 0.1, 0.5, 2.5, 10.0, 60.0, 300.0)
+_APPLIED_BUCKETS: Final = (5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0)
 _REQUEST_BUCKETS: Final = (0.01, 0.05, 0.25, 1.0, 5.0, 30.0)
 
 
@@ -69,6 +70,13 @@ class Telemetry:
             "How long the stages of reconciles take: fetch, render, observe, plan, apply, prune, total.",
             ("stage",),
             buckets=_STAGE_BUCKETS,
+            registry=registry,
+        )
+        self._applied = Histogram(
+            "syncd_commit_to_applied_seconds",
+            "How long after a commit was made, by its own time, the reconcile ended that applied it. Not for what a "
+            "Sync applies first, and not for commits that change nothing for it.",
+            buckets=_APPLIED_BUCKETS,
             registry=registry,
         )
         self._polls = Counter(
@@ -144,6 +152,8 @@ class Telemetry:
         ):  # else it came to nothing, and the objects are those of an earlier one
             for item in status.objects:
                 self._count_action(status.id, item)
+        if (age := self._syncs.newly_applied(status)) is not None:
+            self._applied.observe(age)
         for record in self._syncs.new_corrections(status):
             self._count_drift("syncd_sync_drift_corrected", status.id, record)
 

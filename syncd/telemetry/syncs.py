@@ -264,6 +264,7 @@ class _Series:
     behind_since: float | None = None
     counters: dict[str, Counter[_Labels]] = field(default_factory=lambda: {name: Counter() for name in _COUNTERS})
     newest_correction: datetime | None = None
+    applied_tree: str = ""
 
 
 class SyncCollector(Collector):
@@ -317,6 +318,18 @@ class SyncCollector(Collector):
             fresh = [one for one in corrected if one.corrected_at and (seen is None or one.corrected_at > seen)]
             series.newest_correction = max((one.corrected_at for one in fresh if one.corrected_at), default=seen)
             return fresh
+
+    def newly_applied(self, status: SyncStatus) -> float | None:
+        """Seconds since the commit was made that this Sync has just applied in place of another, if it has."""
+        applied = status.applied
+        with self._lock:
+            series = self._series.get(status.id)
+            if applied is None or series is None:
+                return None
+            before, series.applied_tree = series.applied_tree, applied.tree
+        if before in ("", applied.tree) or not applied.committed:
+            return None
+        return max(0.0, self._clock() - applied.committed)
 
     def remove(self, sync_id: str) -> None:
         """Forget a Sync and all of its series."""

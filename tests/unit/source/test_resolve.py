@@ -62,6 +62,13 @@ def test_the_default_branch_is_followed_when_nothing_is_named(
     assert repositories.resolve(repo.source(), ".", deadline=deadline).commit == commit
 
 
+def test_a_revision_says_when_it_was_committed(repo: GitRepo, repositories: Repositories, deadline: float) -> None:
+    repo.commit({"a.yaml": "a: 1"})
+    found = repositories.resolve(repo.source(), ".", deadline=deadline)
+    assert found.committed == float(repo.git("show", "--no-patch", "--format=%ct", "HEAD")) > 0
+    assert repositories.resolve(repo.source(), ".", deadline=deadline) == found
+
+
 @pytest.mark.parametrize("annotated", [False, True])
 def test_branch_tag_semver_and_commit_each_find_their_commit(
     repo: GitRepo, repositories: Repositories, deadline: float, *, annotated: bool

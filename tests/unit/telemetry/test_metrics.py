@@ -216,6 +216,20 @@ def test_a_sync_behind_git_says_since_when(telemetry: Telemetry, clock: list[flo
     assert values(telemetry, "syncd_sync_behind_since_timestamp_seconds") == {}
 
 
+def test_the_time_from_a_commit_to_its_being_live_is_measured_once(telemetry: Telemetry, clock: list[float]) -> None:
+    def applies(tree: str, age: float, sync: str = "shop") -> None:
+        revision = sample.MAIN._replace(tree=tree, committed=clock[0] - age)
+        tell(telemetry, dataclasses.replace(sample.healthy(sync), attempted=revision, applied=revision))
+
+    applies("first", 5_000_000)  # it was there before syncd
+    applies("second", 40)
+    applies("second", 50)  # the same, reconciled again
+    applies("third", -10, "other")
+    applies("fourth", -10, "other")  # a clock ahead of ours
+    assert one(telemetry, "syncd_commit_to_applied_seconds_count") == 2
+    assert one(telemetry, "syncd_commit_to_applied_seconds_sum") == 40
+
+
 def test_polls_are_counted_by_result(telemetry: Telemetry) -> None:
     tell(telemetry, sample.healthy("shop"))
     tell(telemetry, dataclasses.replace(sample.unknown("shop"), reason="RepositoryUnreachable"))
