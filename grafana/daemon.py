@@ -172,6 +172,7 @@ RECONCILES: Final = (
         "What syncd writes. Kinds that are updated all the time, without commits, are in a tug-of-war.",
         events("actions_total", "action", "kind"),
         stacked=True,
+        width=8,
     ),
     series(
         "Actions that failed, by kind and reason",
@@ -179,6 +180,7 @@ RECONCILES: Final = (
         "somebody writes at the same time, which passes.",
         events("action_failures_total", "action", "kind", "reason"),
         stacked=True,
+        width=8,
     ),
 )
 
