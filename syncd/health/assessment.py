@@ -7,7 +7,7 @@ stricter, theirs are taken. Words and the treatment of deletion are Argo CD's.
 
 from __future__ import annotations
 
-from syncd.health.fields import Condition, conditions, dicts, find, number, text
+from syncd.health.fields import Condition, conditions, find, number, text
 from syncd.health.rules import RULES
 from syncd.health.status import HealthStatus, degraded, healthy, progressing
 from syncd.model import GroupKind, JSONObject
@@ -16,7 +16,7 @@ _SUMMARY_CONDITIONS = ("Ready", "Available")
 """What says in one word whether an object of an unknown kind is up; the first one that is there counts."""
 
 
-def assess(obj: JSONObject, *, expects_conditions: bool = False) -> HealthStatus:
+def assess(obj: JSONObject) -> HealthStatus:
     """Judge a live object by what it says of itself.
 
     Nothing here knows the time: what is judged by patience (a Pod that cannot be scheduled, say) is Progressing with
@@ -24,23 +24,12 @@ def assess(obj: JSONObject, *, expects_conditions: bool = False) -> HealthStatus
 
     Args:
         obj: The whole object as the API server has it. Parts that do not have the expected form count as absent.
-        expects_conditions: Whether its kind is known to report ``status.conditions`` (:func:`reports_conditions`); such
-            an object is not ready before its controller has seen it, while others without conditions are.
     """
     rule = RULES.get(_group_kind(obj))
     status = assess_common(obj)
     if status is not None:
         return status
-    return rule(obj) if rule else _by_conditions(obj, expects_conditions=expects_conditions)
-
-
-def reports_conditions(crd: JSONObject, version: str) -> bool:
-    """Whether a CustomResourceDefinition says that objects of this version have ``status.conditions``."""
-    for item in dicts(crd, "spec", "versions"):
-        if item.get("name") == version:
-            status = find(item, "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions")
-            return isinstance(status, dict)
-    return False
+    return rule(obj) if rule else _by_conditions(obj)
 
 
 def _group_kind(obj: JSONObject) -> GroupKind:
@@ -66,14 +55,12 @@ def assess_common(obj: JSONObject) -> HealthStatus | None:
     return None
 
 
-def _by_conditions(obj: JSONObject, *, expects_conditions: bool) -> HealthStatus:
+def _by_conditions(obj: JSONObject) -> HealthStatus:
     """What the common conditions say of a kind that has no rule."""
     found = conditions(obj)
     for name in _SUMMARY_CONDITIONS:
         if name in found:
             return _by_condition(found[name], number(obj, "metadata", "generation"))
-    if expects_conditions and not found:
-        return progressing("its controller has not reported any condition yet")
     return healthy()
 
 

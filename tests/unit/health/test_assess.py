@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.health import Health, assess, reports_conditions
+from syncd.health import Health, assess
 from syncd.health.rules import RULES
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("*.json"))
@@ -19,7 +19,7 @@ CASES = [(path.stem, case) for path in FIXTURES for case in json.loads(path.read
 @pytest.mark.parametrize(("table", "case"), CASES, ids=[f"{table}: {case['state']}" for table, case in CASES])
 def test_a_state_has_its_health_and_message(table: str, case: dict[str, Any]) -> None:
     before = copy.deepcopy(case["object"])
-    status = assess(case["object"], expects_conditions=case.get("expects_conditions", False))
+    status = assess(case["object"])
     assert (status.health, status.message) == (Health(case["health"]), case["message"]), table
     assert case["object"] == before
 
@@ -63,23 +63,6 @@ def test_an_object_of_any_form_gets_a_health_and_no_error(
 def test_conditions_of_the_wrong_form_count_as_absent() -> None:
     obj = {"apiVersion": "v1", "kind": "Thing", "status": {"conditions": [None, "Ready", {"type": ["Ready"]}]}}
     assert assess(obj).health is Health.HEALTHY
-
-
-def crd(status_schema: Any) -> dict[str, Any]:
-    schema = {"openAPIV3Schema": {"properties": {"status": status_schema}}}
-    return {"spec": {"versions": [{"name": "v1alpha1"}, {"name": "v1", "schema": schema}]}}
-
-
-def test_a_definition_with_conditions_in_its_schema_says_that_its_objects_report_them() -> None:
-    definition = crd({"properties": {"conditions": {"type": "array"}}})
-    assert reports_conditions(definition, "v1")
-    assert not reports_conditions(definition, "v1alpha1")
-    assert not reports_conditions(definition, "v2")
-
-
-def test_a_definition_without_conditions_in_its_schema_says_nothing() -> None:
-    assert not reports_conditions(crd({"properties": {"phase": {"type": "string"}}}), "v1")
-    assert not reports_conditions({}, "v1")
 
 
 def test_the_reference_page_names_every_kind_with_a_rule() -> None:
