@@ -17,7 +17,8 @@ from syncd.cluster.capabilities import ServerFacts
 from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
 from syncd.daemon.config import load_syncs
 from syncd.engine.deadline import Deadline
-from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
+from syncd.engine.perform import PARALLEL_WRITES
+from syncd.engine.reconcile import Reconciler
 from syncd.engine.sources import Sources
 from syncd.render import Capabilities, Renderer, Surroundings
 from syncd.sandbox.server import SandboxServer

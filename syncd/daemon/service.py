@@ -19,7 +19,8 @@ from syncd.daemon.board import StatusBoard
 from syncd.daemon.ending import Ending
 from syncd.daemon.loop import SyncLoop
 from syncd.daemon.seat import Seat
-from syncd.engine.reconcile import PARALLEL_WRITES, Reconciler
+from syncd.engine.perform import PARALLEL_WRITES
+from syncd.engine.reconcile import Reconciler
 from syncd.plan.desired import live_digest
 
 if TYPE_CHECKING:

@@ -8,38 +8,32 @@ object on the server before the object is made, and leaves it only when its dele
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncd.engine import home, listing
-from syncd.engine.apply import Applier
 from syncd.engine.claims import Claims
 from syncd.engine.diagnose import diagnose
-from syncd.engine.executor import execute
-from syncd.engine.inventory import InventoryStore, ensure_namespace, own_key
+from syncd.engine.inventory import InventoryStore, own_key
 from syncd.engine.kinds import look_up
 from syncd.engine.memory import Memory
 from syncd.engine.observe import observe, probe
 from syncd.engine.owned import release_all
-from syncd.engine.prune import Pruner
+from syncd.engine.perform import Prepared, Stopwatch, carry_out, foregone, prune, remember_settled
 from syncd.engine.quiet import Inputs, Quiet, is_quiet
-from syncd.engine.readiness import Readiness
 from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
-from syncd.model import Action, ActionType, GroupKind, Outcome, OutcomeStatus, Plan, Revision, SyncdError
-from syncd.plan.build import build, occupy, prune_context
-from syncd.plan.desired import DesiredSet, live_digest, resolve
-from syncd.plan.order import build_graph
+from syncd.model import GroupKind, Outcome, Revision, SyncdError
+from syncd.plan.build import build
+from syncd.plan.desired import DesiredSet, resolve
 from syncd.plan.prune import PENDING
-from syncd.plan.settings import FREE, Policy, Settled
+from syncd.plan.settings import FREE, Policy
 from syncd.plan.windows import hold
 from syncd.render import duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
     from concurrent.futures import Executor
 
     from syncd.cluster import Cluster
@@ -48,47 +42,17 @@ if TYPE_CHECKING:
     from syncd.inventory import ApplyConfig, Owner
     from syncd.merge.schema import PatchSchema
     from syncd.model import ObjectKey
-    from syncd.plan.order import Graph
-    from syncd.plan.settings import Observation, Restraint
+    from syncd.plan.settings import Restraint
     from syncd.spec import Sync
 
 _GONE_PAUSE = 0.2
 """Seconds between two looks at objects that are on their way out."""
-PARALLEL_WRITES = 8
-"""Requests that one reconcile has under way at once: enough to hide a round trip, few enough to be a polite client."""
 
 
 class InventoryInDoubtError(SyncdError):
     """What a Sync owns is not known for sure."""
 
     reason = "InventoryInDoubt"
-
-
-@dataclass(slots=True)
-class Stopwatch:
-    """Seconds by stage."""
-
-    durations: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside."""
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.durations[name] = self.durations.get(name, 0.0) + time.perf_counter() - begin
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A plan and all that was needed to make it."""
-
-    desired: DesiredSet
-    inventory: ApplyConfig
-    observed: Observation
-    policy: Policy
-    plan: Plan
 
 
 class Reconciler:
@@ -183,17 +147,17 @@ class Reconciler:
         if memory.quiet is not None and memory.quiet.inputs.same_as(inputs):
             return replace(memory.quiet.result, revision=revision, durations=watch.durations)
         prepared = self._prepare(work, inventory, desired, policy, watch)
-        result = settled.retell(_carry_out(work, store, prepared, watch))
+        result = settled.retell(carry_out(work, store, prepared, watch))
         memory.quiet = Quiet.of(inputs, result) if is_quiet(prepared.observed, result) else None
         return result
 
     def _only_say(self, work: Work, inventory: ApplyConfig, desired: DesiredSet, watch: Stopwatch) -> Reconciliation:
         """What would be done if the moment did not forbid all changes."""
         prepared = self._prepare(work, inventory, desired, self._policy(work, inventory), watch)
-        _settle(prepared, work.memory)
+        remember_settled(prepared, work.memory)
         held = work.restraint.changes
         plan = hold(prepared.plan, held)
-        outcomes = tuple(map(_foregone, plan.actions))
+        outcomes = tuple(map(foregone, plan.actions))
         return Reconciliation(
             work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), held=held
         )
@@ -247,7 +211,7 @@ class Reconciler:
         if observed.claims_doubt:
             raise InventoryInDoubtError(observed.claims_doubt)
         plan = build(nothing, observed, policy, unlimited=True)
-        return _prune(work, _Prepared(nothing, inventory, observed, policy, plan))
+        return prune(work, Prepared(nothing, inventory, observed, policy, plan))
 
     def _policy(self, work: Work, inventory: ApplyConfig) -> Policy:
         spec, owner = work.sync.spec, inventory.owner(work.sync.id)
@@ -273,7 +237,7 @@ class Reconciler:
         watch: Stopwatch,
         *,
         look_closer: bool = False,
-    ) -> _Prepared:
+    ) -> Prepared:
         """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""
         work.memory.judge_by(work.sync.spec, inventory.uid)
         with watch.stage("observe"):
@@ -283,7 +247,7 @@ class Reconciler:
                 observed = replace(observed, live={**observed.live, **probe(work, sorted(unseen))})
         with watch.stage("plan"):
             plan = build(desired, observed, policy)
-        return _Prepared(desired, inventory, observed, policy, plan)
+        return Prepared(desired, inventory, observed, policy, plan)
 
     def _desired(self, work: Work) -> DesiredSet:
         """What Git wants, resolved anew only when the manifests or what the server serves have changed."""
@@ -312,98 +276,3 @@ class Reconciler:
     def _schema(self, api_version: str, kind: str) -> PatchSchema | None:
         resource = look_up(self._cluster.discovery, api_version, kind)
         return None if resource is None else self._cluster.schemas.schema_for(resource)
-
-
-def _carry_out(work: Work, store: InventoryStore, prepared: _Prepared, watch: Stopwatch) -> Reconciliation:
-    """Write ahead, apply, prune, trim."""
-    plan, deadline = prepared.plan, work.deadline
-    keys = listing.union(prepared.inventory, plan.actions)
-    with watch.stage("apply"):
-        inventory = store.write(prepared.inventory, keys, listing.foreseen(keys, plan.actions), deadline)
-        _ensure_target(work, plan)
-        applied = _apply(work, prepared)
-    with watch.stage("prune"):
-        pruned = _prune(work, prepared)
-    outcomes = tuple(sorted((*applied, *pruned), key=lambda outcome: outcome.action.key))
-    if not deadline.over:  # else the list stays too long, which is safe, and the next reconcile trims it
-        with watch.stage("apply"):
-            inventory = _trim(work, store, inventory, outcomes)
-    return Reconciliation(
-        work.revision, plan, outcomes, watch.durations, inventory.uid, len(inventory.keys), interrupted=deadline.over
-    )
-
-
-def _trim(work: Work, store: InventoryStore, inventory: ApplyConfig, outcomes: tuple[Outcome, ...]) -> ApplyConfig:
-    """Take from the list what is confirmed to be gone."""
-    if any(outcome.action.key == inventory.key and outcome.action.write for outcome in outcomes):
-        inventory = store.read_again(inventory, work.deadline)  # its own contents were applied meanwhile
-    left = listing.remaining(inventory.keys, outcomes)
-    final = left - listing.unfinished(outcomes)
-    forget = bool(inventory.moved_from) and home.finish(work, inventory.owner(work.sync.id), outcomes)
-    return store.write(inventory, left, final, work.deadline, forget=forget)
-
-
-def _ensure_target(work: Work, plan: Plan) -> None:
-    """Make the target namespace if the Sync asks for that and something is about to go into it."""
-    target, seen = work.sync.spec.target, work.memory.namespaces
-    if target.create_namespace and target.namespace not in seen and plan.of(ActionType.CREATE):
-        ensure_namespace(work.cluster, target.namespace, work.deadline)
-        seen.add(target.namespace)
-
-
-def _apply(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
-    """Carry out creates and updates; the rest of what Git wants needs no request."""
-    _settle(prepared, work.memory)
-    writes = prepared.plan.of(ActionType.CREATE, ActionType.UPDATE)
-    rest = map(_foregone, prepared.plan.of(ActionType.UNCHANGED, ActionType.SKIP))
-    if not writes:
-        return tuple(rest)
-    desired = {item.key: item for item in prepared.desired.objects}
-    applier = Applier(work, desired, prepared.observed, prepared.policy)
-    graph = build_graph(writes, desired.keys())
-    return (*_execute(work, writes, graph, applier.carry_out, Readiness(work).missing), *rest)
-
-
-def _prune(work: Work, prepared: _Prepared) -> tuple[Outcome, ...]:
-    """Carry out prunes, and take the marks off what is given up; the rest of what is kept needs no request."""
-    kept = prepared.plan.of(ActionType.KEEP)
-    actions = (*prepared.plan.of(ActionType.PRUNE), *(action for action in kept if action.write is not None))
-    rest = map(_foregone, (action for action in kept if action.write is None))
-    if not actions:
-        return tuple(rest)
-    wanted = [item.key for item in prepared.desired.objects]
-    declared = prepared.desired.declared
-    context = prune_context(wanted, prepared.observed, prepared.policy, declared)
-    context = occupy(context, (action.key for action in kept))
-    graph = build_graph(actions, prepared.inventory.keys).reversed()
-    pruner = Pruner(work, context, prepared.observed.controllers)
-    return (*_execute(work, actions, graph, pruner.carry_out), *rest)
-
-
-def _execute(
-    work: Work,
-    actions: tuple[Action, ...],
-    graph: Graph,
-    carry_out: Callable[[Action], Outcome],
-    missing: Callable[[ObjectKey], str] = lambda _: "",
-) -> tuple[Outcome, ...]:
-    pool, deadline = work.pool, work.deadline
-    return execute(actions, graph, carry_out, pool=pool, width=PARALLEL_WRITES, deadline=deadline, missing=missing)
-
-
-def _settle(prepared: _Prepared, memory: Memory) -> None:
-    """Remember which objects were compared in full and found equal, so that the next plan need not compare them."""
-    digests = {item.key: item.digest for item in prepared.desired.objects}
-    for key in memory.settled.keys() - digests.keys():
-        del memory.settled[key]
-    for action in prepared.plan.of(ActionType.UNCHANGED):
-        if action.live is not None:
-            version = action.live["metadata"]["resourceVersion"]
-            memory.settled[action.key] = Settled(digests[action.key], version, live_digest(action.live))
-
-
-def _foregone(action: Action) -> Outcome:
-    """The outcome of an action that asks for no request; the object itself is let go, as most are of this sort."""
-    if action.blocking:
-        return Outcome(action, OutcomeStatus.FAILED, action.message, action.reason)
-    return Outcome(replace(action, live=None) if action.live else action, OutcomeStatus.DONE)
