@@ -68,6 +68,8 @@ def _covered_items(
     last = -1
     for item in new:
         place = last + 1
+        if place == len(old):  # the one before is the last there
+            return False
         # The usual case first, which is quick: nothing has been added or moved.
         if len(new) != len(old) or not _same_key(item, old[place], rule, items):
             places = (_places(old, rule, items) or {}) if places is None else places
