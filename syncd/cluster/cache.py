@@ -108,10 +108,7 @@ class LiveCache:
             if self._closed or not self._wishes.put(client_id, resources, places or {}):
                 return
             dropped, added = self._rearrange()
-        for watch in dropped:
-            watch.stop()
-        for watch in added:
-            watch.start()
+        _switch(dropped, added)
 
     def _rearrange(self) -> tuple[list[KindWatch], list[KindWatch]]:
         """Make the watches those that are needed; gives those to stop and those to start."""
@@ -129,10 +126,7 @@ class LiveCache:
             if self._closed or not self._wishes.narrow(resource):
                 return False
             dropped, added = self._rearrange()
-        for watch in dropped:
-            watch.stop()
-        for watch in added:
-            watch.start()
+        _switch(dropped, added)
         return True
 
     def wait_synced(
@@ -341,6 +335,14 @@ class LiveCache:
                 callback(event)
             except Exception:
                 log.exception("a subscriber of the live cache failed", object=event.key.display())
+
+
+def _switch(dropped: Iterable[KindWatch], added: Iterable[KindWatch]) -> None:
+    """End watches and begin others; without the cache's lock, which they take themselves."""
+    for watch in dropped:
+        watch.stop()
+    for watch in added:
+        watch.start()
 
 
 def _worth_waiting(watch: KindWatch) -> float:
