@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -9,7 +10,6 @@ from syncd.cluster.cache import LiveCache
 from syncd.cluster.client import Client
 from syncd.cluster.config import connect
 from syncd.cluster.discovery import Discovery
-from syncd.cluster.identities import Identities
 from syncd.cluster.openapi import Schemas
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Cluster:
         self.live = LiveCache(self.client, timing=timing)
         self.client.journal = self.live
         self._timing = timing
-        self._identities = Identities(self._open_as)
+        self._identities = _Identities(self._open_as)
         self._subscribers: tuple[Callable[[LiveCache, Event], None], ...] = ()
 
     @classmethod
@@ -119,3 +119,65 @@ class Cluster:
         self.live.stop()
         self.transport.close()
         self.live.join(_JOIN_TIMEOUT)
+
+
+class _Identities:
+    """The clusters of all users that are impersonated: opened when somebody needs one, closed with the last client.
+
+    Safe to use from many threads.
+
+    Args:
+        open_as: Makes the cluster of a user.
+    """
+
+    def __init__(self, open_as: Callable[[str], Cluster]) -> None:
+        self._open_as = open_as
+        self._lock = threading.Lock()
+        self._clusters: dict[str, Cluster] = {}
+        self._users: dict[str, str] = {}
+        """By client."""
+        self._closed = False
+
+    def of(self, client: str, user: str) -> Cluster:
+        """The cluster of a user, for a client that needs no other one from now on."""
+        with self._lock:
+            left = self._leave(client) if self._users.get(client, user) != user else None
+            self._users[client] = user
+            if user not in self._clusters:
+                self._clusters[user] = self._open_as(user)
+            found, closed = self._clusters[user], self._closed
+        if left is not None:
+            left.close()
+        if closed:
+            found.close()  # nothing can be asked in any name any more
+        return found
+
+    def release(self, client: str) -> None:
+        """Take that a client needs none of them any more."""
+        with self._lock:
+            left = self._leave(client)
+        if left is not None:
+            left.close()
+
+    def all(self) -> tuple[Cluster, ...]:
+        """Those that are open."""
+        with self._lock:
+            return tuple(self._clusters.values())
+
+    def close(self) -> None:
+        """Close all of them, for good."""
+        with self._lock:
+            self._closed = True
+            clusters = tuple(self._clusters.values())
+        for cluster in clusters:
+            cluster.close()
+
+    def _leave(self, client: str) -> Cluster | None:
+        """Gives the cluster that has lost its last client."""
+        user = self._users.pop(client, None)
+        if user is None:
+            return None
+        if user in self._users.values():
+            self._clusters[user].live.want(client, ())
+            return None
+        return self._clusters.pop(user)

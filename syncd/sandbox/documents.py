@@ -30,7 +30,7 @@ class Documents:
         self._context = context
         self._generation = -1
         self._made: dict[tuple[str, str], bytes] = {}
-        self.openapi = openapi.OpenAPI(context)
+        self.openapi = openapi.OpenAPI(context.registry, context.pipeline.custom)
 
     def answer(self, request: Request) -> Response:
         """Answer a GET for one of them.

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from syncd.model import JSONObject
+    from syncd.sandbox.crd import CustomKinds
     from syncd.sandbox.kinds import ServedKind
+    from syncd.sandbox.registry import Registry
     from syncd.sandbox.requests import Request
-    from syncd.sandbox.store import Context
 
 _REF = "#/components/schemas/"
 _V2_REF = "#/definitions/"
@@ -76,8 +77,9 @@ class _Document(NamedTuple):
 class OpenAPI:
     """The documents of one server; each is made when it is asked for and kept until the registry changes."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    def __init__(self, registry: Registry, custom: CustomKinds) -> None:
+        self._registry = registry
+        self._custom_kinds = custom
         self._generation = -1
         self._made: dict[tuple[str, str], _Document] = {}
 
@@ -87,7 +89,7 @@ class OpenAPI:
         Raises:
             StatusError: 406, v2 is asked for in a form that is not made.
         """
-        registry = self._context.registry
+        registry = self._registry
         if self._generation != registry.generation:
             self._made.clear()
             self._generation = registry.generation
@@ -116,7 +118,7 @@ class OpenAPI:
         raise errors.not_acceptable(("application/json", *openapi_protobuf.ACCEPTED))
 
     def _addresses(self) -> list[str]:
-        groups = self._context.registry.groups()
+        groups = self._registry.groups()
         return [
             f"apis/{group}/{version}" if group else f"api/{version}"
             for group, versions in groups.items()
@@ -141,7 +143,7 @@ class OpenAPI:
         return orjson.dumps(self._v3(group, version))
 
     def _v3(self, group: str, version: str) -> JSONObject:
-        kinds = self._context.registry.groups()[group][version]
+        kinds = self._registry.groups()[group][version]
         schemas: dict[str, JSONObject] = {}
         for kind in kinds:
             schemas |= self._schemas(kind)
@@ -155,7 +157,7 @@ class OpenAPI:
     def _v2(self) -> JSONObject:
         found: dict[str, JSONObject] = {}
         paths: JSONObject = {}
-        for kind in self._context.registry:
+        for kind in self._registry:
             found |= self._schemas(kind)
             paths |= openapi_paths.v2(kind, name_of(kind))
         return {
@@ -184,7 +186,7 @@ class OpenAPI:
 
     def _custom(self, kind: ServedKind) -> JSONObject:
         """A custom kind's schema as a server publishes it: with type and object metadata filled in."""
-        schema = self._context.pipeline.custom.schema(kind)
+        schema = self._custom_kinds.schema(kind)
         node: JSONObject = dict(schema.node) if schema else {"type": "object"}
         gvk = {"group": kind.group, "version": kind.version, "kind": kind.kind}
         if "properties" in node:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from syncd.model import SyncdError
 from syncd.source.command import GitCommandFailedError
+from syncd.source.mirror import our_ref
 
 if TYPE_CHECKING:
     from syncd.source.mirror import Mirror
     from syncd.source.refs import Target
+
+log = structlog.get_logger("syncd")
 
 _DEPTH: Final = 500
 """How many commits back the earlier one is looked for; of a longer way nothing is said."""
@@ -24,7 +30,41 @@ _SIZE_LIMIT: Final = 64 << 20
 _TAGS: Final = "refs/tags/"
 
 
-def what_happened(mirror: Mirror, before: str, target: Target, deadline: float) -> str:
+class History:
+    """What each ref of each mirror stood for when it was looked at last, kept in the mirror.
+
+    Safe to use from many threads as long as each holds its mirror (:meth:`Mirror.exclusive`).
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+        """By mirror and ref: the commit, and the news of how it came to that."""
+
+    def follow(self, mirror: Mirror, target: Target, deadline: float) -> str:
+        """Take note that a ref stands for this commit now, which is there.
+
+        Returns:
+            What is worth telling about how it came to that, until it stands for another; most often "".
+        """
+        with self._lock:
+            known, news = self._known.get((mirror.name, target.ref), ("", ""))
+        if known == target.commit:
+            return news
+        place = our_ref(target, "followed/")
+        before = mirror.read("for-each-ref", "--format=%(objectname)", place, deadline=deadline).decode("ascii").strip()
+        news = ""
+        if before != target.commit:
+            news = _what_happened(mirror, before, target, deadline) if before else ""
+            mirror.read("update-ref", place, target.commit, deadline=deadline)
+        if news:
+            log.warning("history rewritten", repository=mirror.url, news=news)
+        with self._lock:
+            self._known[mirror.name, target.ref] = target.commit, news
+        return news
+
+
+def _what_happened(mirror: Mirror, before: str, target: Target, deadline: float) -> str:
     """What is worth telling about the way from one commit of a ref to the next; "" when it simply went on.
 
     Costs nothing for a commit right after the earlier one, else one conversation with the server. What cannot be found

@@ -26,7 +26,6 @@ from syncd.source.errors import (
     SourceError,
     SourceTimeoutError,
 )
-from syncd.source.history import what_happened
 from syncd.source.housekeeping import try_lock
 from syncd.source.objects import parse_refs
 from syncd.source.processes import ProcessOutputError, ProcessTimeoutError
@@ -96,8 +95,6 @@ class Mirror:
         self._advertised: dict[str, str] = {}
         self._advertised_for: frozenset[str] = frozenset()
         self._advertised_at = float("-inf")
-        self._followed: dict[str, str] = {}
-        self._news: dict[str, str] = {}
         self._committed: dict[str, float] = {}
 
     @property
@@ -199,26 +196,6 @@ class Mirror:
             self._fetch(target, deadline)
         self._tidy(deadline)
 
-    def follow(self, target: Target, deadline: float) -> str:
-        """Take note that a ref stands for this commit now, which is there.
-
-        Returns:
-            What is worth telling about how it came to that, until it stands for another; most often "".
-        """
-        place = _our_ref(target, "followed/")
-        known = self._followed.get(target.ref)
-        if known is None:
-            known = (
-                self.read("for-each-ref", "--format=%(objectname)", place, deadline=deadline).decode("ascii").strip()
-            )
-        if known != target.commit:
-            self._news[target.ref] = what_happened(self, known, target, deadline) if known else ""
-            self.read("update-ref", place, target.commit, deadline=deadline)
-            if self._news[target.ref]:
-                log.warning("history rewritten", repository=self.url, news=self._news[target.ref])
-        self._followed[target.ref] = target.commit
-        return self._news.get(target.ref, "")
-
     def fetch_into(self, folder: Path, *options: str, deadline: float, size_limit: int) -> None:
         """Fetch into another repository than the mirror.
 
@@ -235,7 +212,7 @@ class Mirror:
         )  # fmt: skip
 
     def _fetch(self, target: Target, deadline: float) -> None:
-        ours = _our_ref(target)
+        ours = our_ref(target)
         try:
             self._fetch_refs(target, ours, deadline)
         except GitCommandFailedError as failure:
@@ -362,7 +339,6 @@ class Mirror:
         """Make an empty mirror in the place of whatever there is."""
         shutil.rmtree(self._directory, ignore_errors=True)
         self._present.clear()
-        self._followed.clear()
         self._directory.mkdir(parents=True)
         self.read("init", "--bare", "--quiet", "--template=", deadline=deadline)
         self._damaged = False
@@ -382,5 +358,6 @@ class Mirror:
                 path.unlink(missing_ok=True)
 
 
-def _our_ref(target: Target, kind: str = "") -> str:
+def our_ref(target: Target, kind: str = "") -> str:
+    """The ref of a mirror that stands for what is followed; ``kind`` when it says something else than "is there"."""
     return f"{_OURS}{kind}{hashlib.sha256((target.ref or target.commit).encode()).hexdigest()[:32]}"

@@ -13,6 +13,7 @@ from syncd.source.access import Access
 from syncd.source.command import GitRunner
 from syncd.source.errors import MirrorDamagedError
 from syncd.source.github import AppTokens
+from syncd.source.history import History
 from syncd.source.housekeeping import Housekeeping
 from syncd.source.inputs import Inputs, scan, still_hold
 from syncd.source.mirror import Mirror, StaleAdvertisementError
@@ -64,6 +65,7 @@ class Repositories:
         self._housekeeping = Housekeeping(directory)
         self._housekeeping.look()
         self._lock = threading.Lock()
+        self._history = History()
         self._mirrors: dict[tuple[str, SecretPlace | None, Proxy | None], Mirror] = {}
         self._inputs: OrderedDict[tuple[str, str], tuple[str, Inputs]] = OrderedDict()
 
@@ -143,10 +145,10 @@ class Repositories:
             return Target("", git.ref.commit), ""
         with mirror.exclusive(deadline):
             try:
-                return _newest(mirror, git, newer_than, deadline)
+                return _newest(mirror, self._history, git, newer_than, deadline)
             except StaleAdvertisementError:
                 mirror.forget_advertised()
-                return _newest(mirror, git, newer_than, deadline)
+                return _newest(mirror, self._history, git, newer_than, deadline)
 
     def _ensure(self, mirror: Mirror, commit: str, deadline: float) -> None:
         """Have a commit that need not be the newest."""
@@ -171,8 +173,8 @@ class Repositories:
         return found
 
 
-def _newest(mirror: Mirror, git: GitSource, newer_than: float, deadline: float) -> tuple[Target, str]:
+def _newest(mirror: Mirror, history: History, git: GitSource, newer_than: float, deadline: float) -> tuple[Target, str]:
     advertised = mirror.advertised(refs.patterns(git.ref), newer_than=newer_than, deadline=deadline)
     target = refs.choose(mirror.url, git.ref, advertised)
     mirror.fetch(target, deadline)
-    return target, mirror.follow(target, deadline)
+    return target, history.follow(mirror, target, deadline)
