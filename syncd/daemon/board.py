@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from syncd.daemon.status import SyncStatus
+from syncd.daemon.status import Counts, SyncState, SyncStatus
+from syncd.spec import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -89,6 +91,28 @@ class StatusBoard:
         """Give a Sync its place; what is known of it already stays, though it may ask for something else now."""
         known = self.status(sync.id)
         self.put(replace(known, sync=sync, reconciling=False, next_attempt=None) if known else SyncStatus(sync))
+
+    def refuse(self, sync: Sync, problems: tuple[str, ...]) -> None:
+        """Show a Sync that does not hold, and why; what is known of its objects is from before."""
+        now = datetime.now(UTC)
+        known = self.status(sync.id) or SyncStatus(sync)
+        status = replace(
+            known,
+            sync=sync,
+            state=SyncState.UNKNOWN,
+            reason=SpecError.reason,
+            error="; ".join(problems),
+            problems=problems,
+            message="",
+            failures=known.failures + 1,
+            failing_since=known.failing_since or now,
+            reconciling=False,
+            last_attempt=now,
+            next_attempt=None,
+            durations={},
+            counts=Counts(),
+        )
+        self.put(status, reconciled=True)
 
     def remove(self, sync_id: str) -> None:
         """Take a Sync that is no more off the board."""

@@ -21,7 +21,7 @@ from syncd.cluster.watch import KindWatch, Timing
 from syncd.daemon.statuswriter import StatusWriter
 from syncd.model import SyncdError, Write, WriteMethod
 from syncd.spec import API_VERSION, KIND, SpecError
-from syncd.spec.objects import FINALIZER, REQUESTED_ANNOTATION, parse_ending, parse_object
+from syncd.spec.objects import FINALIZER, REQUESTED_ANNOTATION, parse_ending, parse_object, parse_readable
 
 if TYPE_CHECKING:
     from syncd.cluster import Client, Event
@@ -204,15 +204,17 @@ class ObjectFollower:
         except SpecError as error:
             problems = tuple(f"{'.'.join(map(str, item.path))}: {item.message}" for item in error.problems)
             log.warning("a Sync object does not hold", sync=sync_id, problems=problems)
-            if sync_id in self._seen:
-                self._daemon.forget(sync_id)
-            self.statuses.refuse(obj, problems)
-            return False
+            return self._refuse(obj, problems)
         self._bind(obj)
         self.statuses.follow(obj, sync)
         self._daemon.put(sync)
         log.info("sync followed", sync=sync_id, generation=obj["metadata"]["generation"], suspended=sync.spec.suspend)
         return True
+
+    def _refuse(self, obj: JSONObject, problems: tuple[str, ...]) -> bool:
+        self.statuses.refuse(obj, problems)
+        self._daemon.refuse(parse_readable(obj), problems)
+        return False
 
     def _end(self, sync_id: str, obj: JSONObject, seen: _Seen | None) -> bool:
         """Have the daemon bring a Sync to its end, unless that is under way or others only keep the object.
@@ -228,10 +230,7 @@ class ObjectFollower:
         try:
             sync = parse_ending(obj)
         except SpecError as error:
-            if seen is not None:
-                self._daemon.forget(sync_id)
-            self.statuses.refuse(obj, (f"it cannot be deleted: {error}",))
-            return False
+            return self._refuse(obj, (f"it cannot be deleted: {error}",))
         log.info("sync is to end", sync=sync_id, policy=sync.spec.deletion_policy)
         self.statuses.follow(obj, sync)
         self._daemon.end(sync, partial(self._release, obj))

@@ -10,10 +10,12 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from syncd.daemon.ending import TERMINATING
+from syncd.daemon.status import SyncState
 from syncd.daemon.waiting import SUCCEEDED
 from syncd.inventory.keylist import approval_of
 from syncd.model import ObjectKey
 from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
+from syncd.spec import SpecError
 from syncd.spec.status import (
     ERRORS_SHOWN,
     HISTORY_SHOWN,
@@ -116,13 +118,14 @@ def invalid(subject: Subject, problems: tuple[str, ...], now: datetime) -> SyncO
     """The status of an object that cannot be followed as it is; only another one helps."""
     text = _short("; ".join(problems))
     verdicts = (
-        Verdict("Ready", "False", "InvalidSync", text),
-        Verdict("Reconciling", "False", "InvalidSync"),
-        Verdict("Stalled", "True", "InvalidSync", text),
+        Verdict("Ready", "False", SpecError.reason, text),
+        Verdict("Reconciling", "False", SpecError.reason),
+        Verdict("Stalled", "True", SpecError.reason, text),
     )
     update = {
         "observed_generation": subject.generation,
         "conditions": conditions(subject, now, *verdicts),
+        "state": SyncState.UNKNOWN.value,
         "errors": tuple(_short(problem) for problem in problems[:ERRORS_SHOWN]),
     }
     return subject.previous.model_copy(update=update)

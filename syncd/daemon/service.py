@@ -125,7 +125,16 @@ class Daemon:
 
     def forget(self, sync_id: str) -> None:
         """Follow a Sync no more. Its objects stay, and so does its inventory."""
-        self._seat(sync_id, lambda: self._leave(sync_id))
+        self._seat(sync_id, lambda: self._leave(sync_id, lambda: self.board.remove(sync_id)))
+
+    def refuse(self, sync: Sync, problems: tuple[str, ...]) -> None:
+        """Follow a Sync no more because it does not hold, and show why. Its objects stay, and so does its inventory.
+
+        Args:
+            sync: What can be read of it.
+            problems: What is wrong with it; at least one sentence.
+        """
+        self._seat(sync.id, lambda: self._leave(sync.id, lambda: self.board.refuse(sync, problems)))
 
     def trigger(self, sync_id: str) -> None:
         """Reconcile a Sync now.
@@ -187,10 +196,10 @@ class Daemon:
         self._schedule(sync.id)
         return ending
 
-    def _leave(self, sync_id: str) -> None:
+    def _leave(self, sync_id: str, tell: Callable[[], None]) -> None:
         self._unschedule(sync_id)
         self._reconciler.forget(sync_id)
-        self.board.remove(sync_id)
+        tell()
 
     def _schedule(self, sync_id: str) -> None:
         """Have a Sync's worker run now, and whenever it asks to be woken."""

@@ -42,12 +42,43 @@ def parse_ending(document: dict[str, Any]) -> Sync:
     Raises:
         SpecError: Even that does not hold.
     """
+    spec = _spec(document)
+    needed: dict[str, Any] = {name: spec[name] for name in _NEEDED_AT_THE_END if name in spec}
+    if needed.get("suspend") is True:
+        needed["deletionPolicy"] = "Orphan"
+    return _with_source(document, {**needed, "suspend": False})
+
+
+def parse_readable(document: dict[str, Any]) -> Sync:
+    """Read what can be read of a Sync object that does not hold, to show it beside what is wrong with it."""
+    spec = _spec(document)
+    try:
+        return parse_sync(_written(document))
+    except SpecError as error:
+        wrong = {problem.path[1] for problem in error.problems if len(problem.path) > 1}
+    try:
+        return _with_source(document, {name: value for name, value in spec.items() if name not in wrong})
+    except SpecError:
+        return _with_source(document, {})
+
+
+def has_source(sync: Sync) -> bool:
+    """Whether the Sync says where its manifests come from; one that does not hold may not."""
+    return sync.spec.source.git.url != _NOWHERE["git"]["url"]
+
+
+def _with_source(document: dict[str, Any], spec: dict[str, Any]) -> Sync:
+    """Read this part of a document, and its source if that holds."""
     written = _written(document)
-    given = written.get("spec")
-    spec = {name: given[name] for name in _NEEDED_AT_THE_END if isinstance(given, dict) and name in given}
-    if spec.get("suspend") is True:
-        spec["deletionPolicy"] = "Orphan"
-    return parse_sync({**written, "spec": {**spec, "source": _NOWHERE, "suspend": False}})
+    try:
+        return parse_sync({**written, "spec": {**spec, "source": _spec(document).get("source")}})
+    except SpecError:
+        return parse_sync({**written, "spec": {**spec, "source": _NOWHERE}})
+
+
+def _spec(document: dict[str, Any]) -> dict[str, Any]:
+    spec = document.get("spec")
+    return spec if isinstance(spec, dict) else {}
 
 
 def _written(document: dict[str, Any]) -> dict[str, Any]:

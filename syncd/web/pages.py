@@ -12,6 +12,7 @@ from syncd import __version__
 from syncd.daemon.status import SyncState
 from syncd.health import Health
 from syncd.model import ActionType, OutcomeStatus
+from syncd.spec.objects import has_source
 from syncd.web import text
 from syncd.web.query import ObjectQuery, Show, SyncQuery
 
@@ -51,6 +52,7 @@ class Pages:
         self._environment.globals.update(
             version=__version__, symbols=_SYMBOLS, ActionType=ActionType, Health=Health, OutcomeStatus=OutcomeStatus
         )
+        self._environment.tests.update(known_source=has_source)
         self._environment.filters.update(
             absolute=text.absolute, diff=text.diff, setting=text.setting, took=text.took, asking=_asking
         )

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import orjson
 
 from syncd.model import ABSENT
+from syncd.spec.objects import has_source
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from syncd.daemon.status import Counts, DriftRecord, HistoryEntry, ObjectStatus, SyncStatus
     from syncd.model import FieldChange, JSONObject, JSONValue, ObjectKey, Revision
+    from syncd.spec import Sync
 
 
 def summary(status: SyncStatus) -> JSONObject:
@@ -24,7 +26,7 @@ def summary(status: SyncStatus) -> JSONObject:
         "id": status.id,
         "namespace": sync.metadata.namespace,
         "name": sync.metadata.name,
-        "source": {"url": sync.spec.source.git.url, "ref": str(sync.spec.source.git.ref), "path": sync.spec.path},
+        "source": source(sync),
         "suspended": sync.spec.suspend,
         "state": status.state.value,
         "health": status.health.value if status.health else None,
@@ -46,6 +48,13 @@ def summary(status: SyncStatus) -> JSONObject:
         "driftCount": sum(1 for record in status.drift if record.corrected_at is None),
         "pruneHeld": status.prune_held,
     }
+
+
+def source(sync: Sync) -> JSONObject:
+    """Where a Sync's manifests come from; one that does not hold may not say."""
+    git = sync.spec.source.git
+    url, ref = (git.url, str(git.ref)) if has_source(sync) else ("", "")
+    return {"url": url, "ref": ref, "path": sync.spec.path}
 
 
 def detail(status: SyncStatus) -> JSONObject:

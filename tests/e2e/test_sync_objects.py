@@ -136,22 +136,33 @@ def test_syncs_are_followed_as_they_are_made_changed_suspended_and_deleted(tmp_p
         assert "syncd/shop" not in daemon.get("/metrics")
 
 
-def test_one_that_does_not_hold_is_refused_or_stalled_and_disturbs_no_other(tmp_path: Path, stage: Stage) -> None:
-    """A real API server refuses it by the rules of the definition; the daemon does for objects older than those."""
-    (tmp_path / "secret").mkdir()
-    bad = stage.document("bad", path="one")
-    bad["spec"]["source"]["git"] = {"url": f"file://{tmp_path}/repository.git"}
-    with DaemonProcess(tmp_path, stage.cluster.kubeconfig):
-        refused = stage.kubectl.try_run("apply", "-f", "-", stdin=json.dumps(bad))
+def test_one_that_does_not_hold_is_shown_everywhere_and_disturbs_no_other(tmp_path: Path, stage: Stage) -> None:
+    """An API server cannot check everything: what it takes all the same, the daemon refuses."""
+    check = {"group": "shop.example.com", "kind": "Till", "current": "1 +"}
+    with DaemonProcess(tmp_path, stage.cluster.kubeconfig) as daemon:
+        stage.apply(stage.document("bad", path="one", healthChecks=[check]))
         stage.apply(stage.document(path="two"))
         stage.wait_ready()
         assert stage.maps() == {"b"}
-        if refused.returncode:
-            assert "spec.source.git.url" in refused.stderr
-            return
         stalled = stage.wait_for("stalled", lambda status: is_true(status, "Stalled"), "bad")
-        assert "spec.source.git.url" in stalled["conditions"]["Stalled"]["message"]
+        assert stalled["state"] == "Unknown"
+        wrong = "spec.healthChecks.0.current: is not a CEL expression"
+        assert wrong in stalled["conditions"]["Ready"]["message"]
+        shown = daemon.status("bad")
+        assert (shown["reason"], shown["state"], shown["source"]["url"]) == ("InvalidSync", "Unknown", stage.url)
+        assert wrong in shown["problems"][0]
+        assert 'syncd_sync_failing_since_timestamp_seconds{sync="syncd/bad"}' in daemon.get("/metrics")
+        eventually("it is told", lambda: ("Sync", "InvalidSync", 1) in stage.events())
+        assert "ok" in daemon.get("/readyz")
+
+        stage.patch("bad", healthChecks=None)
+        stage.wait_ready("bad")
+        assert stage.maps() == {"a", "b"}
+        stage.patch("bad", healthChecks=[check])
+        stage.wait_for("stalled again", lambda status: is_true(status, "Stalled"), "bad")
+        assert [item["name"] for item in daemon.status("bad")["objects"]] == ["a"]
         stage.kubectl("delete", "sync", "bad", "-n", "syncd", "--timeout=60s")
+        assert stage.maps() == {"b"}
 
 
 def test_what_is_protected_keeps_a_deleted_sync_until_a_person_says_otherwise(

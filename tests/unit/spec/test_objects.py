@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from syncd.spec import SpecError
-from syncd.spec.objects import parse_ending, parse_object
+from syncd.spec.objects import has_source, parse_ending, parse_object, parse_readable
 
 GIT = {"url": "https://git.example.com/shop.git"}
 
@@ -60,3 +60,17 @@ def test_a_suspended_sync_lets_go_of_its_objects() -> None:
 def test_an_end_does_not_guess_a_policy_that_does_not_hold() -> None:
     with pytest.raises(SpecError, match="deletionPolicy"):
         parse_ending(sync_object({"deletionPolicy": "Perhaps"}))
+
+
+def test_of_one_that_does_not_hold_what_can_be_read_is_shown() -> None:
+    shown = parse_readable(sync_object({"source": {"git": GIT}, "interval": "soon", "path": "apps", "wait": "perhaps"}))
+    assert (shown.id, shown.spec.source.git.url, shown.spec.path) == ("team/shop", GIT["url"], "apps")
+    assert has_source(shown)
+    assert parse_readable(sync_object({"source": {"git": {"url": "/srv/git"}}})).spec.source.git.url == "/srv/git"
+
+
+@pytest.mark.parametrize("spec", [None, 5, {}, {"source": 5, "path": []}, {"source": {"git": {}}, "suspend": True}])
+def test_one_that_says_nothing_right_can_be_shown_too(spec: Any) -> None:
+    shown = parse_readable(sync_object(spec))
+    assert shown.id == "team/shop"
+    assert not has_source(shown)
