@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from syncd.cluster.errors import ForbiddenError
 from syncd.daemon.backoff import retry_delay
 from syncd.daemon.status import SyncState, SyncStatus
 from syncd.engine.deadline import Deadline, StoppedError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from syncd.daemon.agenda import Cause
     from syncd.daemon.board import StatusBoard
+    from syncd.daemon.removal import Removal
     from syncd.engine.reconcile import Reconciler
     from syncd.model import Outcome
     from syncd.spec import Sync
@@ -27,6 +29,7 @@ log = structlog.get_logger("syncd")
 
 TERMINATING = "Terminating"
 """The reason of a Sync that is being brought to its end."""
+_STRAYS_NAMED = 20
 
 
 class Ending:
@@ -38,6 +41,7 @@ class Ending:
         board: Where the status hangs.
         wake: Asks the scheduler to run this at a moment.
         ended: Called when nothing of the Sync is left; it may fail, and is called again then.
+        removal: Finds out what else is being deleted; may fail, and then nothing is done.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Ending:
         *,
         wake: Callable[[str, datetime], None],
         ended: Callable[[], None],
+        removal: Callable[[], Removal],
     ) -> None:
         self.sync = sync
         self.owner = ""
@@ -55,6 +60,7 @@ class Ending:
         self._board = board
         self._wake = wake
         self._ended = ended
+        self._removal = removal
         self._done = False
         self._stop = threading.Event()
         self._lock = threading.Lock()
@@ -93,10 +99,10 @@ class Ending:
     def _try(self) -> bool:
         """Whether nothing is left."""
         try:
-            left = self._reconciler.destroy(self.sync, Deadline.after(self.sync.spec.timeout, self._stop))
+            left = self._destroy(self._removal())
             if not left:
                 self._ended()
-                log.info("sync ended", policy=self.sync.spec.deletion_policy)
+                log.info("sync ended")
                 return True
             self._report(tuple(map(_why, left)))
         except StoppedError as error:
@@ -108,6 +114,39 @@ class Ending:
             log.exception("the end of a Sync failed by a defect of syncd")
             self._report((f"{type(error).__name__}: {error}",))
         return False
+
+    def _destroy(self, removal: Removal) -> tuple[Outcome, ...]:
+        """Delete or release what the Sync has applied; gives what stays and does not go with its namespace."""
+        sync = self.sync
+        if removal.definition and sync.spec.deletion_policy != "Orphan":
+            log.warning("the definition of Syncs is being deleted: objects are released, and stay")
+            sync = sync.model_copy(update={"spec": sync.spec.model_copy(update={"deletion_policy": "Orphan"})})
+        try:
+            left = self._reconciler.destroy(sync, Deadline.after(sync.spec.timeout, self._stop))
+        except ForbiddenError:
+            if not removal.namespace:
+                raise
+            left = ()  # the inventory goes with the namespace, and the right to read it has gone already
+        if not removal.namespace:
+            return left
+        left = tuple(outcome for outcome in left if outcome.action.key.namespace != sync.metadata.namespace)
+        if not left:
+            self._tell_strays()
+        return left
+
+    def _tell_strays(self) -> None:
+        """Log which objects outside of a namespace that is being deleted nobody can delete any more."""
+        known = self._board.status(self.sync.id) or SyncStatus(self.sync)
+        live = self._reconciler.cluster_of(self.sync).live
+        keys = [item.key for item in known.objects if item.key.namespace != self.sync.metadata.namespace]
+        strays = [str(key) for key in keys if live.get(key) is not None]
+        if strays:
+            log.warning(
+                "objects outside of the deleted namespace stay: find them by the label kubectl.kubernetes.io/apply-id",
+                count=len(strays),
+                objects=strays[:_STRAYS_NAMED],
+                apply_id=known.owner,
+            )
 
     def _report(self, problems: tuple[str, ...]) -> None:
         """Say what the end waits for, and try again later."""

@@ -18,6 +18,7 @@ from syncd.cluster.errors import NotFoundError
 from syncd.cluster.pacing import Pace, Pacer
 from syncd.cluster.scopes import Scope
 from syncd.cluster.watch import KindWatch, Timing
+from syncd.daemon.removal import look
 from syncd.daemon.statuswriter import StatusWriter
 from syncd.model import SyncdError, Write, WriteMethod
 from syncd.spec import API_VERSION, KIND, SpecError
@@ -233,7 +234,7 @@ class ObjectFollower:
             return self._refuse(obj, (f"it cannot be deleted: {error}",))
         log.info("sync is to end", sync=sync_id, policy=sync.spec.deletion_policy)
         self.statuses.follow(obj, sync)
-        self._daemon.end(sync, partial(self._release, obj))
+        self._daemon.end(sync, partial(self._release, obj), partial(look, self._client, sync.metadata.namespace))
         return True
 
     def _request(self, sync_id: str, obj: JSONObject, request: str, seen: _Seen | None) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from syncd.cluster import Cluster, Event, LiveCache
+    from syncd.daemon.removal import Removal
     from syncd.daemon.seat import Worker
     from syncd.daemon.status import Listener
     from syncd.engine.sources import Sources
@@ -113,15 +114,16 @@ class Daemon:
         self._reconciler.follow(sync)
         self._seat(sync.id, lambda: self._follow(sync))
 
-    def end(self, sync: Sync, ended: Callable[[], None]) -> None:
+    def end(self, sync: Sync, ended: Callable[[], None], removal: Callable[[], Removal]) -> None:
         """Bring a Sync to its end: delete or release its objects, as its deletion policy says, and its inventory.
 
         Args:
             sync: The Sync; nothing of it is rendered.
             ended: Called when nothing is left. It may raise a :class:`SyncdError`, and is called again then.
+            removal: Finds out what else is being deleted. It may raise a :class:`SyncdError`, and nothing is done then.
         """
         self._reconciler.drop_claims(sync.id)
-        self._seat(sync.id, lambda: self._bring_to_its_end(sync, ended))
+        self._seat(sync.id, lambda: self._bring_to_its_end(sync, ended, removal))
 
     def forget(self, sync_id: str) -> None:
         """Follow a Sync no more. Its objects stay, and so does its inventory."""
@@ -191,8 +193,8 @@ class Daemon:
             self._schedule(sync.id)
         return loop
 
-    def _bring_to_its_end(self, sync: Sync, ended: Callable[[], None]) -> Worker:
-        ending = Ending(sync, self._reconciler, self.board, wake=self._wake, ended=ended)
+    def _bring_to_its_end(self, sync: Sync, ended: Callable[[], None], removal: Callable[[], Removal]) -> Worker:
+        ending = Ending(sync, self._reconciler, self.board, wake=self._wake, ended=ended, removal=removal)
         self._schedule(sync.id)
         return ending
 

@@ -140,6 +140,27 @@ def test_without_tenants_a_sync_may_do_everything(installed: Installed) -> None:
     assert installed.kubectl.get("configmap", "elsewhere", "kube-public")
 
 
+@pytest.mark.controlplane
+def test_a_tenants_namespace_goes_although_the_rights_in_it_go_first(installed: Installed) -> None:
+    installed.apply()
+    installed.tenant()
+    with installed.daemon():
+        installed.wait_applied()
+        installed.kubectl("delete", "namespace", "shop", "--timeout=110s")
+
+
+@pytest.mark.controlplane
+def test_whoever_deletes_the_definition_keeps_what_was_applied(installed: Installed) -> None:
+    installed.apply()
+    installed.tenant()
+    with installed.daemon():
+        installed.wait_applied()
+        installed.kubectl("delete", "crd", "syncs.syncd.dev", "--timeout=110s")
+    found = installed.kubectl.get("configmap", "web", "shop")
+    assert found
+    assert "labels" not in found["metadata"]
+
+
 def used(requests: Requests) -> set[tuple[str, str]]:
     """What syncd did in its own name; it never tries what it may not do."""
     assert not requests.where(code=403, impersonated="")

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from structlog.testing import capture_logs
+
+from syncd.cluster.errors import ForbiddenError
 from syncd.daemon.board import StatusBoard
 from syncd.daemon.ending import TERMINATING, Ending
+from syncd.daemon.removal import Removal
+from syncd.daemon.status import ObjectStatus
 from syncd.model import Action, ActionType, ObjectKey, Outcome, OutcomeStatus, SyncdError
 from syncd.spec import parse_sync
 
@@ -11,19 +17,24 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from syncd.engine.reconcile import Reconciler
+    from syncd.spec import Sync
 
 SYNC = parse_sync({"metadata": {"name": "shop"}, "spec": {"source": {"git": {"url": "https://git.example.com/a.git"}}}})
 KEPT = Outcome(
     Action(ActionType.KEEP, ObjectKey("shop", "", "PersistentVolumeClaim", "data"), "Protected", "it holds data"),
     OutcomeStatus.DONE,
 )
+FORBIDDEN = ForbiddenError("configmaps is forbidden")
+STRAY = ObjectKey("elsewhere", "", "ConfigMap", "stray")
 
 
 class Harness:
     """An ending whose tries give what a test says, one after the other."""
 
-    def __init__(self, *results: tuple[Outcome, ...] | Exception) -> None:
+    def __init__(self, *results: tuple[Outcome, ...] | Exception, removal: Removal | None = None) -> None:
         self.results = list(results)
+        self.policies: list[str] = []
+        self.live = {STRAY: object()}
         self.woken: list[datetime] = []
         self.told: list[str] = []
         self.board = StatusBoard()
@@ -33,13 +44,18 @@ class Harness:
             self.board,
             wake=lambda _, moment: self.woken.append(moment),
             ended=self.note,
+            removal=lambda: removal or Removal(),
         )
 
-    def destroy(self, *_: object) -> tuple[Outcome, ...]:
+    def destroy(self, sync: Sync, _: object) -> tuple[Outcome, ...]:
+        self.policies.append(sync.spec.deletion_policy)
         result = self.results.pop(0)
         if isinstance(result, Exception):
             raise result
         return result
+
+    def cluster_of(self, _: Sync) -> Any:
+        return self
 
     def note(self) -> None:
         self.told.append("ended")
@@ -94,3 +110,52 @@ def test_who_is_told_may_fail_and_is_told_again() -> None:
     assert harness.status.error == "the finalizer could not be taken away"
     harness.ending.run()
     assert len(told) == 2
+
+
+def test_removing_syncd_deletes_nothing() -> None:
+    harness = Harness((), removal=Removal(definition=True))
+    harness.ending.run()
+    assert harness.policies == ["Orphan"]
+    assert harness.told == ["ended"]
+
+
+def test_while_it_is_not_known_what_is_being_removed_nothing_is_done() -> None:
+    harness = Harness()
+
+    def fail() -> Removal:
+        raise FORBIDDEN
+
+    harness.ending._removal = fail
+    harness.ending.run()
+    assert harness.policies == []
+    assert harness.status.error == str(FORBIDDEN)
+
+
+def test_a_right_that_is_missing_for_no_good_reason_is_told() -> None:
+    harness = Harness(FORBIDDEN)
+    harness.ending.run()
+    assert harness.status.error == str(FORBIDDEN)
+    assert not harness.told
+
+
+def test_a_namespace_takes_the_sync_with_it_and_strays_are_named() -> None:
+    harness = Harness(FORBIDDEN, removal=Removal(namespace=True))
+    gone = ObjectKey("elsewhere", "", "ConfigMap", "gone")
+    objects = tuple(
+        ObjectStatus(key, ActionType.UNCHANGED, "", "", OutcomeStatus.DONE) for key in (STRAY, gone, KEPT.action.key)
+    )
+    harness.board.put(replace(harness.status, objects=objects, owner="uid"))
+    with capture_logs() as logs:
+        harness.ending.run()
+    assert harness.told == ["ended"]
+    (warning,) = [line for line in logs if line["log_level"] == "warning"]
+    assert (warning["objects"], warning["apply_id"]) == ([str(STRAY)], "uid")
+
+
+def test_what_stays_elsewhere_keeps_a_namespace_that_is_being_deleted() -> None:
+    inside = replace(KEPT, action=replace(KEPT.action, key=KEPT.action.key._replace(namespace="syncd")))
+    harness = Harness((inside, KEPT), (inside,), removal=Removal(namespace=True))
+    harness.ending.run()
+    assert harness.status.problems == ("PersistentVolumeClaim shop/data stays: it holds data",)
+    harness.ending.run()
+    assert harness.told == ["ended"]
