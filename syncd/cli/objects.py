@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from pydantic import ValidationError
 
+from syncd.cli.main import complain
 from syncd.cli.session import open_cluster
-from syncd.cluster.errors import NotFoundError, NotServedError
+from syncd.cluster.errors import ForbiddenError, NotFoundError, NotServedError
+from syncd.daemon.ending import TERMINATING
 from syncd.daemon.objects import SYNCS
 from syncd.model import SyncdError, Write, WriteMethod
-from syncd.spec.objects import REQUESTED_ANNOTATION
+from syncd.spec import SpecError
+from syncd.spec.objects import REQUESTED_ANNOTATION, parse_object
 from syncd.spec.status import SyncObjectStatus
 
 if TYPE_CHECKING:
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 
     from syncd.cli.options import ClusterChoice
     from syncd.cluster import Client
+    from syncd.engine.deadline import Deadline
     from syncd.model import JSONObject
+    from syncd.spec import Sync
 
 DEFAULT_NAMESPACE: Final = "syncd"
 """Where a Sync is that is named without its namespace, as in a file."""
@@ -43,6 +48,12 @@ class RequestNotAnsweredError(SyncdError):
     """No daemon has done in time what was asked of it."""
 
     reason = "RequestNotAnswered"
+
+
+class NotHoldingError(SyncdError):
+    """A Sync object that the cluster has does not hold."""
+
+    reason = "InvalidSync"
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,23 @@ class Found:
             return SyncObjectStatus.model_validate(self.document.get("status") or {})
         except ValidationError:
             return SyncObjectStatus()
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether it is being brought to its end, and something keeps it for now."""
+        ready = next((item for item in self.status.conditions if item.type == "Ready"), None)
+        return ready is not None and ready.reason == TERMINATING and bool(self.status.errors)
+
+    def sync(self) -> Sync:
+        """What it asks for.
+
+        Raises:
+            NotHoldingError: It does not hold.
+        """
+        try:
+            return parse_object(self.document)
+        except SpecError as error:
+            raise NotHoldingError(f"{self.id}: {error}") from None
 
     def condition(self, name: str) -> tuple[str, str]:
         """The status and the message of a condition; ``Unknown`` and nothing when it is not there."""
@@ -114,6 +142,26 @@ class SyncObjects:
         except NotFoundError:
             raise NoSyncError(f"there is no Sync {space}/{short} in the cluster") from None
 
+    def beside(self, syncs: tuple[Sync, ...]) -> tuple[Sync, ...]:
+        """All Syncs of the cluster that hold; where they may not be listed, those of the namespaces of these."""
+        try:
+            everyone = self.find((), None)
+        except ForbiddenError:
+            namespaces = sorted({sync.metadata.namespace for sync in syncs})
+            complain(f"only the Syncs of {', '.join(namespaces)} may be listed: what others want is not known")
+            everyone = [found for namespace in namespaces for found in self.find((), namespace)]
+        known = {sync.id: sync for sync in syncs}
+        for found in everyone:
+            with suppress(NotHoldingError):
+                known.setdefault(found.id, found.sync())
+        return tuple(known.values())
+
+    def delete(self, found: Found) -> None:
+        """Ask for the end of a Sync."""
+        metadata = found.metadata
+        write = Write(WriteMethod.DELETE, None, uid=metadata["uid"])
+        self._client.delete(SYNCS, metadata["namespace"], metadata["name"], write, timeout=_TIMEOUT, stop=self._stop)
+
     def change(self, found: Found, patch: JSONObject) -> Found:
         """Merge something into a Sync."""
         write = Write(WriteMethod.JSON_MERGE_PATCH, patch)
@@ -127,6 +175,19 @@ class SyncObjects:
         value = datetime.now(UTC).isoformat(timespec="microseconds")
         self.change(found, {"metadata": {"annotations": {REQUESTED_ANNOTATION: value}}})
         return value
+
+    def await_end(self, found: Found, deadline: Deadline) -> Found | None:
+        """Wait until a Sync that was deleted is gone; gives how it is if something keeps it, or it takes too long."""
+        now = found
+        while not (deadline.over or now.is_held_up):
+            deadline.wait(_PAUSE)
+            try:
+                now = self.get(found.id)
+            except NoSyncError:
+                return None
+            if now.metadata["uid"] != found.metadata["uid"]:
+                return None  # another one of its name
+        return now
 
     def wait(self, found: Found, what: str, holds: Callable[[Found], bool], deadline: Callable[[], bool]) -> Found:
         """Look at a Sync until something holds.
@@ -150,6 +211,12 @@ class SyncObjects:
         raise click.Abort
 
 
+def refuse_sandbox(choice: ClusterChoice) -> None:
+    """Complain of ``--sandbox`` where Sync objects are asked for."""
+    if choice.sandbox:
+        raise click.UsageError("--sandbox makes a new cluster, in which there are no Sync objects")
+
+
 @contextmanager
 def open_objects(choice: ClusterChoice, stop: threading.Event) -> Iterator[SyncObjects]:
     """Reach the Sync objects of a cluster.
@@ -157,8 +224,7 @@ def open_objects(choice: ClusterChoice, stop: threading.Event) -> Iterator[SyncO
     Raises:
         ClusterConfigError: There is no usable configuration.
     """
-    if choice.sandbox:
-        raise click.UsageError("--sandbox makes a new cluster, in which there are no Sync objects")
+    refuse_sandbox(choice)
     with open_cluster(choice) as cluster:
         yield SyncObjects(cluster.client, stop)
 

@@ -48,6 +48,46 @@ def sync_option() -> Callable[..., Any]:
     )
 
 
+class Selection(NamedTuple):
+    """Which Syncs a command is about: those of a configuration, all or by name; or Sync objects of the cluster."""
+
+    config: Path | None
+    names: tuple[str, ...]
+    namespace: str | None = None
+    """Of Sync objects that are named without one."""
+
+    def check(self) -> None:
+        """Complain of what does not go together.
+
+        Raises:
+            click.UsageError: Something does not.
+        """
+        if self.config is not None and self.namespace:
+            raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")
+        if self.config is None and not self.names:
+            raise click.UsageError("name Sync objects of the cluster, or give --config for Syncs in files")
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add names of Syncs, ``--config``, ``--sync`` and ``--namespace``; the command gets a :class:`Selection`."""
+
+    @functools.wraps(command)
+    def chosen(
+        *, objects: tuple[str, ...], config: Path | None, names: tuple[str, ...], namespace: str | None, **others: Any
+    ) -> Any:
+        selection = Selection(config, (*objects, *names), namespace)
+        selection.check()
+        return command(selection=selection, **others)
+
+    return _with(
+        chosen,
+        click.argument("objects", nargs=-1, metavar="[NAME]..."),
+        config_option(required=False),
+        sync_option(),
+        namespace_option("Without --config: the namespace of bare names; default: syncd."),
+    )
+
+
 class ClusterChoice(NamedTuple):
     """Which cluster a command works with."""
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +14,6 @@ from syncd.cluster import Cluster
 from syncd.cluster.capabilities import ServerFacts
 from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
 from syncd.daemon.config import load_syncs
-from syncd.engine.deadline import Deadline
-from syncd.engine.perform import PARALLEL_WRITES
-from syncd.engine.reconcile import Reconciler
 from syncd.engine.sources import Sources
 from syncd.render import Capabilities, Renderer, Surroundings
 from syncd.sandbox.server import SandboxServer
@@ -35,19 +30,6 @@ if TYPE_CHECKING:
     from syncd.spec import Sync
 
 USER_AGENT = f"syncd/{syncd.__version__}"
-
-
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """What reconciles one Sync after the other."""
-
-    reconciler: Reconciler
-    cluster: Cluster
-    stop: threading.Event
-
-    def deadline(self, sync: Sync) -> Deadline:
-        """Return the deadline of a reconcile that begins now."""
-        return Deadline.after(sync.spec.timeout, self.stop)
 
 
 def choose_syncs(config: Path, names: Sequence[str]) -> tuple[Sync, ...]:
@@ -108,16 +90,3 @@ def open_cluster(
         server.write_kubeconfig(file)
         with Cluster.connect(file, None, USER_AGENT, observer=observer) as cluster:
             yield cluster
-
-
-@contextmanager
-def workplace(choice: ClusterChoice, data_dir: Path, stop: threading.Event, config: Path) -> Iterator[Workplace]:
-    """Make ready for single reconciles of Syncs of a configuration."""
-    syncs = load_syncs(config)
-    with (
-        open_cluster(choice) as cluster,
-        ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
-    ):
-        sources = open_sources(data_dir, stop, cluster)
-        reconciler = Reconciler(cluster, sources, pool, syncs, default_account=choice.default_account)
-        yield Workplace(reconciler, cluster, stop)

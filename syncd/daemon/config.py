@@ -102,21 +102,30 @@ def _read(file: Path, parse: Callable[[Any], Sync], *, passes_over_others: bool)
     except (OSError, InvalidInputError) as error:
         return [], [str(error)]
     for document in documents:
-        origin = Origin(path=str(file), document=document.index, line=document.line)
-        value = document.value
-        if not isinstance(value, dict) or value.get("kind") != KIND:
-            kind = value.get("kind", "no kind") if isinstance(value, dict) else "no mapping"
-            if not passes_over_others:
-                problems.append(f"{origin}: expected a document of kind {KIND}, found {kind}")
-            continue
-        try:
-            found.append(_Found(parse(value), origin))
-        except SpecError as error:
-            for problem in error.problems:
-                field = ".".join(str(part) for part in problem.path)
-                line = line_of(data, document.index, problem.path)
-                problems.append(f"{origin._replace(line=line)}: {field}: {problem.message}")
+        for path, value in _items(document.value):
+            line = line_of(data, document.index, path) if path else document.line
+            origin = Origin(path=str(file), document=document.index, line=line)
+            if not isinstance(value, dict) or value.get("kind") != KIND:
+                kind = value.get("kind", "no kind") if isinstance(value, dict) else "no mapping"
+                if not passes_over_others:
+                    problems.append(f"{origin}: expected a document of kind {KIND}, found {kind}")
+                continue
+            try:
+                found.append(_Found(parse(value), origin))
+            except SpecError as error:
+                places = ((line_of(data, document.index, (*path, *item.path)), item) for item in error.problems)
+                for at, item in sorted(places, key=lambda place: place[0]):
+                    field = ".".join(str(part) for part in item.path)
+                    problems.append(f"{origin._replace(line=at)}: {field}: {item.message}")
     return found, problems
+
+
+def _items(document: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """What one document holds, with its place in it: itself, or the items of a list such as kubectl prints."""
+    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
+        yield from ((("items", index), item) for index, item in enumerate(document["items"]))
+    else:
+        yield (), document
 
 
 def _doubles(found: list[_Found]) -> Iterator[str]:

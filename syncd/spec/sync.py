@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -21,6 +21,9 @@ from syncd.spec.source import Source
 from syncd.spec.substitute import Substitute
 from syncd.spec.target import Target
 from syncd.spec.windows import Window
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 API_VERSION: Final = "syncd.dev/v1alpha1"
 KIND: Final = "Sync"
@@ -133,6 +136,13 @@ class Sync(Model):
         return f"system:serviceaccount:{self.metadata.namespace}:{account}" if account else ""
 
 
+_PATTERNS: Final = {
+    DNS_LABEL: "is not a name: lower-case letters, digits and '-', at most 63",
+    DNS_SUBDOMAIN: "is not a name: lower-case letters, digits, '-' and '.', at most 253",
+}
+"""What texts that match no pattern lack, in words."""
+
+
 class FieldProblem(BaseModel):
     """One thing that is wrong with a document."""
 
@@ -155,23 +165,28 @@ def _dotted(path: tuple[str | int, ...]) -> str:
 
 
 def parse_sync(document: Any) -> Sync:
-    """Validate one ``kind: Sync`` document.
+    """Validate one ``kind: Sync`` document. The status of one that comes out of a cluster is passed over.
 
     Raises:
         SpecError: It does not hold; names every field that is wrong.
     """
+    if isinstance(document, dict):
+        document = {name: value for name, value in document.items() if name != "status"}
     try:
         return Sync.model_validate(document)
     except ValidationError as error:
-        problems = tuple(
-            FieldProblem(path=item["loc"], message=_message(item["type"], item["msg"])) for item in error.errors()
-        )
+        problems = tuple(FieldProblem(path=item["loc"], message=_message(item)) for item in error.errors())
         raise SpecError(problems) from None
 
 
-def _message(kind: str, message: str) -> str:
+def _message(error: ErrorDetails) -> str:
+    kind, text = error["type"], error["msg"]
     if kind == "extra_forbidden":
         return "unknown field"
     if kind == "missing":
         return "is required"
-    return message.removeprefix("Value error, ")
+    if kind == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        known = next((words for start, words in _PATTERNS.items() if pattern.startswith(start)), "")
+        return known or f"does not match the pattern {pattern}"
+    return text.removeprefix("Value error, ").replace("Input should ", "must ")

@@ -246,5 +246,21 @@ def test_a_person_asks_with_commands_of_kubectl(tmp_path: Path, stage: Stage, re
         stage.wait_ready()
         assert stage.maps() == {"b"}
         assert kubectl("syncd", "sync", "shop") == f"syncd/shop: applied revision main@{commit[:12]}\n"
+
+        repository.commit({"one/c.yaml": MAP % ("c", "blue")})
+        data = f"--data-dir={tmp_path / 'person'}"
+        planned = kubectl.try_run("syncd", "plan", "syncd/shop", "--exit-code", data)
+        assert (planned.returncode, "+ ConfigMap shop/c" in planned.stdout) == (2, True), planned.stderr
+        assert stage.maps() == {"b"}
+
+        stage.kubectl("annotate", "configmap", "b", "-n", "shop", "syncd.dev/prune=disabled")
+        kept = kubectl.try_run("syncd", "destroy", "syncd/shop", "--yes")
+        assert (kept.returncode, "ConfigMap shop/b stays" in kept.stderr) == (1, True), kept
+        stage.kubectl("delete", "configmap", "b", "-n", "shop")
+        stage.kubectl("wait", "--for=delete", "sync/shop", "-n", "syncd", "--timeout=60s")
+        stage.apply(stage.document("other", path="two"))
+        stage.wait_ready("other")
+        assert kubectl("syncd", "destroy", "other", "--yes") == "syncd/other: 1 objects deleted.\n"
+        assert stage.maps() == set()
         missing = kubectl.try_run("syncd", "get", "nothing")
         assert (missing.returncode, "there is no Sync syncd/nothing" in missing.stderr) == (1, True)

@@ -9,10 +9,11 @@ import click
 from syncd.cli import plan_view
 from syncd.cli.exits import Exit
 from syncd.cli.objects import SyncObjects
-from syncd.cli.options import account_option, cluster_options, config_option, data_dir_option
+from syncd.cli.options import Selection, account_option, cluster_options, config_option, data_dir_option
 from syncd.cli.output import console
-from syncd.cli.session import choose_syncs, open_cluster, workplace
+from syncd.cli.session import open_cluster
 from syncd.cli.signals import stopped_by_signal
+from syncd.cli.workplace import workplace
 from syncd.engine.deadline import Deadline
 from syncd.engine.inventories import SyncName
 from syncd.engine.inventory import InventoryStore
@@ -52,8 +53,9 @@ def command(*, name: str, config: Path | None, cluster: ClusterChoice, data_dir:
     if config is None:
         cluster.refuse_account()
         return _approve_object(name, cluster, yes=yes)
-    (sync,) = choose_syncs(config, [name])
-    with stopped_by_signal(Exit.INTERRUPTED) as stop, workplace(cluster, data_dir, stop, config) as place:
+    selection = Selection(config, (name,))
+    with stopped_by_signal(Exit.INTERRUPTED) as stop, workplace(cluster, data_dir, stop, selection) as place:
+        (sync,) = place.syncs
         deadline = place.deadline(sync)
         revision = place.reconciler.resolve(sync, deadline)
         plan = place.reconciler.plan(sync, revision, Memory(), deadline).plan

@@ -12,14 +12,13 @@ from syncd.cli.main import complain
 from syncd.cli.options import (
     account_option,
     cluster_options,
-    config_option,
     data_dir_option,
     output_option,
-    sync_option,
+    selection_options,
 )
 from syncd.cli.output import console, print_json
-from syncd.cli.session import Workplace, choose_syncs, workplace
 from syncd.cli.signals import stopped_by_signal
+from syncd.cli.workplace import Workplace, workplace
 from syncd.engine.memory import Memory
 from syncd.model import SyncdError
 from syncd.telemetry.logs import configure_logging
@@ -27,37 +26,37 @@ from syncd.telemetry.logs import configure_logging
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from syncd.cli.options import ClusterChoice
+    from syncd.cli.options import ClusterChoice, Selection
     from syncd.engine.result import Reconciliation
     from syncd.spec import Sync
 
 
 @click.command("plan")
-@config_option()
-@sync_option()
+@selection_options
 @cluster_options
 @account_option
 @data_dir_option()
 @click.option("--exit-code", is_flag=True, help="End with status 2 if something would change.")
 @output_option()
-def command(
-    *, config: Path, names: tuple[str, ...], cluster: ClusterChoice, data_dir: Path, exit_code: bool, output: str
-) -> int:
+def command(*, selection: Selection, cluster: ClusterChoice, data_dir: Path, exit_code: bool, output: str) -> int:
     """Show what a reconcile would do now, and why. Writes nothing.
 
     Prints for each Sync which objects would be added, modified, left as they are and deleted, with a reason and the
     fields that differ; and which are kept or skipped, and why. Values of Secrets are not shown.
 
+    With --config it is about Syncs in files. Without, the names are those of Sync objects of the cluster,
+    NAMESPACE/NAME; Git is read from here, and the cluster as the Sync's account, for which you need the right to
+    impersonate it.
+
     Exit statuses: 0; 1 if a Sync could not be planned or an object cannot be applied; with --exit-code 2 if something
     would change.
     """
     configure_logging("error")  # what matters is told as a result or an error
-    syncs = choose_syncs(config, names)
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        workplace(cluster, data_dir, stop, config) as place,
+        workplace(cluster, data_dir, stop, selection) as place,
     ):
-        results = [(sync, _plan(place, sync)) for sync in syncs]
+        results = [(sync, _plan(place, sync)) for sync in place.syncs]
     planned = [(sync, result) for sync, result in results if result]
     if output == "json":
         print_json({"items": [plan_view.document(sync, result.revision, result.plan) for sync, result in planned]})

@@ -18,15 +18,13 @@ from syncd.cli.options import (
     Duration,
     account_option,
     cluster_options,
-    config_option,
     data_dir_option,
-    namespace_option,
     output_option,
-    sync_option,
+    selection_options,
 )
 from syncd.cli.output import console, counts_text, print_json, printable
-from syncd.cli.session import Workplace, choose_syncs, workplace
 from syncd.cli.signals import stopped_by_signal
+from syncd.cli.workplace import Workplace, workplace
 from syncd.daemon.report import count
 from syncd.engine.deadline import Deadline
 from syncd.engine.memory import Memory
@@ -40,35 +38,31 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from syncd.cli.objects import Found
-    from syncd.cli.options import ClusterChoice
+    from syncd.cli.options import ClusterChoice, Selection
     from syncd.engine.result import Reconciliation
     from syncd.model import JSONObject, Outcome
     from syncd.spec import Sync
 
+_PATIENCE = 300.0
+"""Seconds to wait for the daemon."""
 _PAUSE = 0.5
 """Seconds between two looks at what is waited for."""
 _SIGNS = {ActionType.CREATE: "+", ActionType.UPDATE: "~", ActionType.PRUNE: "-", ActionType.KEEP: "!"}
 
 
 @click.command("sync")
-@click.argument("objects", nargs=-1, metavar="[NAME]...")
-@config_option(required=False)
-@sync_option()
-@namespace_option("Without --config: the namespace of bare names; default: syncd.")
+@selection_options
 @cluster_options
 @account_option
 @data_dir_option()
-@click.option("--timeout", type=Duration(), default="5m", show_default=True, help="How long to wait for the daemon.")
+@click.option("--timeout", type=Duration(), help="Without --config: how long to wait for the daemon; default: 5m.")
 @output_option()
-def command(  # noqa: PLR0913 - one for each option
+def command(
     *,
-    objects: tuple[str, ...],
-    config: Path | None,
-    names: tuple[str, ...],
-    namespace: str | None,
+    selection: Selection,
     cluster: ClusterChoice,
     data_dir: Path,
-    timeout: float,
+    timeout: float | None,
     output: str,
 ) -> int:
     """Make the cluster equal to Git once, now, and say what was done.
@@ -79,19 +73,16 @@ def command(  # noqa: PLR0913 - one for each option
     Exit statuses: 0 if every Sync went well; 1 if one failed, wholly or for some of its objects.
     """
     configure_logging("error")  # what matters is told as a result or an error
-    if config is None:
-        if not objects or names:
-            raise click.UsageError("name the Sync objects to reconcile, or give --config for Syncs in files")
+    if selection.config is None:
         cluster.refuse_account()
-        return _ask(objects, namespace, cluster, timeout, output)
-    if namespace:
-        raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")
-    syncs = choose_syncs(config, (*objects, *names))
+        return _ask(selection, cluster, _PATIENCE if timeout is None else timeout, output)
+    if timeout is not None:
+        raise click.UsageError("--timeout is about the daemon; a Sync in a file has a timeout of its own")
     with (
         stopped_by_signal(Exit.INTERRUPTED) as stop,
-        workplace(cluster, data_dir, stop, config) as place,
+        workplace(cluster, data_dir, stop, selection) as place,
     ):
-        results = [(sync, _reconcile(place, sync)) for sync in syncs]
+        results = [(sync, _reconcile(place, sync)) for sync in place.syncs]
         interrupted = stop.is_set()
     done = [(sync, result) for sync, result in results if result]
     if output == "json":
@@ -108,10 +99,10 @@ def command(  # noqa: PLR0913 - one for each option
     return Exit.FAILURE if failed else Exit.OK
 
 
-def _ask(names: tuple[str, ...], namespace: str | None, choice: ClusterChoice, timeout: float, output: str) -> int:
+def _ask(selection: Selection, choice: ClusterChoice, timeout: float, output: str) -> int:
     """Have the daemon of a cluster reconcile Sync objects, and wait for that."""
     with stopped_by_signal(Exit.INTERRUPTED) as stop, open_objects(choice, stop) as syncs:
-        found = syncs.find(names, namespace)
+        found = syncs.find(selection.names, selection.namespace)
         if suspended := [item.id for item in found if item.suspended]:
             raise click.ClickException(f"{', '.join(suspended)}: suspended; first run: syncd resume")
         asked = [(item, syncs.request(item)) for item in found]

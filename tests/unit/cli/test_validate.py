@@ -74,3 +74,28 @@ def test_two_of_one_name_and_none_at_all_are_mistakes(tmp_path: Path, capsys: py
     (tmp_path / "none.yaml").write_text("kind: Service\n")
     assert run(["validate", str(tmp_path / "none.yaml")]) == Exit.FAILURE
     assert "no Sync" in capsys.readouterr().err
+
+
+def test_what_kubectl_prints_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def item(interval: str) -> str:
+        text = GOOD.replace("metadata: {name: good}", f"metadata: {{name: good, namespace: n-{interval}, uid: u}}")
+        text += f"  interval: {interval}\nstatus: {{conditions: []}}\n"
+        return "- " + text.replace("\n", "\n  ").rstrip() + "\n"
+
+    listed = tmp_path / "list.yaml"
+    listed.write_text("apiVersion: v1\nkind: List\nitems:\n" + item("5m") + item("soon"))
+    assert run(["validate", str(listed)]) == Exit.FAILURE
+    assert f"{listed}, document 1, line 18: spec.interval: not a duration" in capsys.readouterr().err
+    listed.write_text("apiVersion: v1\nkind: List\nitems:\n" + item("5m"))
+    assert run(["validate", str(listed)]) == Exit.OK
+
+
+def test_a_mistake_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(f"{GOOD}  wait: perhaps\n  target: {{namespace: Shop_}}\n")
+    assert run(["validate", str(bad)]) == Exit.FAILURE
+    told = [line.partition("document 1, ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert told == [
+        "line 7: spec.wait: must be a valid boolean",
+        "line 8: spec.target.namespace: is not a name: lower-case letters, digits and '-', at most 63",
+    ]
