@@ -140,7 +140,8 @@ class SyncLoop:
             self._look_for_newer()
             self._rewake()
             return
-        structlog.contextvars.bind_contextvars(sync=self.sync.id, reconcile=uuid.uuid4().hex[:8])
+        known = str(self._revision) if self._revision else ""
+        structlog.contextvars.bind_contextvars(sync=self.sync.id, reconcile=uuid.uuid4().hex[:8], revision=known)
         self._rewake()
         try:
             self._work(causes)
@@ -236,6 +237,7 @@ class SyncLoop:
             if self._revision is None or any(cause.asks_git for cause in causes):
                 self._revision = self._follow(self._revision, deadline, self._max_age(causes, before))
                 durations["fetch"] = time.perf_counter() - begin
+            structlog.contextvars.bind_contextvars(revision=str(self._revision))
             if obstacle := self._wait_for_others(self._revision):
                 return report.held_back(before, WAITS, obstacle, self._revision, _now()), 0.0
             self._applying = self._revision
@@ -376,17 +378,13 @@ def _log(result: Reconciliation, status: SyncStatus, causes: frozenset[Cause]) -
         elif action.type.changes_cluster:
             fields = [change.path for change in action.changes[:5]]
             log.info("applied", action=action.type, object=str(action.key), reason=action.reason, fields=fields)
-    quiet = not result.plan.changes_cluster and not status.error
-    counts = {name: value for name, value in _counts(status).items() if value}
-    write = log.debug if quiet else log.info
-    write(
+    log.info(
         "reconciled",
-        revision=str(result.revision),
         state=status.state,
         reason=status.reason,
         causes=sorted(causes),
-        seconds=round(result.durations.get("total", 0.0), 3),
-        **counts,
+        **{name: value for name, value in _counts(status).items() if value},
+        seconds={stage: round(seconds, 3) for stage, seconds in result.durations.items()},
     )
 
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from syncd.cluster.errors import TooManyRequestsError
 from syncd.daemon.agenda import Cause
@@ -126,6 +128,21 @@ def test_an_event_reconciles_what_is_known_without_asking_git() -> None:
     assert seconds_until(harness.woken[-1]) <= 0
     harness.loop.run()
     assert (harness.reconciler.resolved, harness.reconciler.reconciled) == (1, 2)
+
+
+def test_every_reconcile_is_one_line_and_all_its_lines_say_what_it_is_about() -> None:
+    bound: list[dict[str, Any]] = []
+    harness = Harness(lambda: bound.append(structlog.contextvars.get_contextvars()))
+    with capture_logs() as logs:
+        harness.loop.run()
+        harness.loop.trigger(Cause.EVENT)
+        harness.loop.run()
+    assert [(about["sync"], about["revision"]) for about in bound] == [("syncd/shop", "main@cccccccccccc")] * 2
+    assert len({about["reconcile"] for about in bound}) == 2
+    assert [(line["event"], line["causes"], "total" in line["seconds"]) for line in logs] == [
+        ("reconciled", ["poll"], True),
+        ("reconciled", ["event"], True),
+    ]
 
 
 def test_a_request_asks_git() -> None:
