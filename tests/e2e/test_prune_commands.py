@@ -24,8 +24,9 @@ def test_a_sync_from_its_first_objects_to_its_end(
     config = tmp_path / "sync.json"
     config.write_text(json.dumps(sync_document("shop", repository.url, prune={"budget": {"objects": 1}})))
 
-    def syncd(*words: str, status: int = 0) -> str:
-        command = [sys.executable, "-m", "syncd.cli", *words, "--config", str(config)]
+    def syncd(*words: str, status: int = 0, configured: bool = True) -> str:
+        command = [sys.executable, "-m", "syncd.cli", *words]
+        command += ["--config", str(config)] if configured else []
         command += ["--kubeconfig", str(cluster.kubeconfig)]
         if words[0] != "inventory":
             command += ["--data-dir", str(tmp_path / "data")]
@@ -50,6 +51,14 @@ def test_a_sync_from_its_first_objects_to_its_end(
     assert "2 objects listed" in syncd("inventory", "rebuild", "shop", "--yes")
     shown = json.loads(syncd("inventory", "show", "shop", "--output", "json"))
     assert [(item["name"], item["state"]) for item in shown["objects"]] == [("shop", "live"), ("a", "live")]
+
+    assert syncd("inventory", "show") == syncd("inventory", "show", configured=False) == "syncd/shop: 2 objects\n"
+    assert "live        ConfigMap shop/a" in syncd("inventory", "show", "syncd/shop", configured=False)
+    assert "NAMESPACE/NAME" in syncd("inventory", "show", "shop", configured=False, status=64)
+    document = config.read_text()
+    config.write_text(json.dumps(sync_document("another", repository.url)))
+    assert "no Sync of the configuration follows it" in syncd("inventory", "show")
+    config.write_text(document)
 
     cluster.kubectl("annotate", "configmap", "a", "-n", "shop", "syncd.dev/prune=disabled")
     assert "a stays" in syncd("destroy", "shop", "--yes", status=1)

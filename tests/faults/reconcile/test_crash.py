@@ -36,6 +36,7 @@ MOVES = {
     "goes": ([*BEFORE, LIST], AFTER),
 }
 """What happens to the apply-config object in Git, while other objects come and go as well."""
+MOVES_GONE_WRONG = [("409", "comes along"), ("cut after", "is renamed"), ("500", "goes")]
 LIMITS = {"no pages": 0, "pages": 10, "pages come": 70, "pages come and go": 90}
 """How long a list may be without pages: before, while both are listed, and after, it takes 62, 101 and 81 bytes."""
 SYNC = sync(prune={"budget": {"percent": 100}})
@@ -179,13 +180,14 @@ def test_a_reconcile_that_is_killed_while_it_prunes_a_namespace_ends_as_if_it_ha
             return
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "move"), [*((fault, "") for fault in FAULTS), *MOVES_GONE_WRONG])
 def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
-    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, fault: str
+    open_site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch, fault: str, move: str
 ) -> None:
-    for number, (site, expected) in enumerate(lives(open_site, BEFORE), 1):
+    before, after = MOVES[move] if move else (BEFORE, AFTER)
+    for number, (site, expected) in enumerate(lives(open_site, before, after), 1):
         strike = Strike(number, FAULTS[fault])
-        with live(site, AFTER) as life:
+        with live(site, after) as life:
             site.fault = strike
             with contextlib.suppress(SyncdError), monkeypatch.context() as patch:
                 if fault == "too late":
@@ -194,7 +196,7 @@ def test_with_any_request_gone_wrong_it_ends_as_if_it_had_not(
             site.fault = lambda _request: None
             life.settle(SYNC)
             assert site.picture() == expected, f"{fault} at {strike.hit}, and no restart"
-        assert recover(site) == expected, f"{fault} at {strike.hit}"
+        assert recover(site, after) == expected, f"{fault} at {strike.hit}"
         if not strike.hit:
             assert number > 12, "the scenario makes fewer requests than it should"
             return

@@ -18,9 +18,10 @@ from syncd.engine.inventory import InventoryStore
 from syncd.inventory import names
 from syncd.model import SyncdError
 from syncd.sandbox.server import SandboxServer
-from tests.support.instance import Fuse, Git, Instance, KilledError, config_map, sync
+from tests.support.instance import Fuse, Git, Instance, KilledError, apply_config, config_map, sync
 
 if TYPE_CHECKING:
+    from syncd.inventory import ApplyConfig
     from syncd.model import JSONObject
 
 SYNCS = {name: sync(name, prune={"budget": {"percent": 100}}) for name in ("one", "two")}
@@ -44,6 +45,7 @@ class Story(RuleBasedStateMachine):
         self._kind = next(kind for kind in self._server.objects.kinds() if kind.kind == "ConfigMap")
         self._wanted: dict[str, dict[str, str]] = {name: {} for name in SYNCS}
         self._git = Git(**dict.fromkeys(SYNCS, ()))
+        self._places = dict.fromkeys(SYNCS, "")
         self._ever_wanted: set[str] = set()
         self._freed: set[str] = set()
         self._foreign: dict[str, str] = {}
@@ -71,7 +73,19 @@ class Story(RuleBasedStateMachine):
     def commit(self, name: str, wanted: dict[str, str]) -> None:
         self._wanted[name] = wanted
         self._ever_wanted |= wanted.keys()
-        self._git.commit(name, [config_map(item, PLACE, colour=colour) for item, colour in wanted.items()])
+        self._commit(name)
+
+    @rule(name=_sync, place=st.sampled_from(("", "list", "other")))
+    def bring(self, name: str, place: str) -> None:
+        """An apply-config object comes along, is renamed, or goes."""
+        self._places[name] = place and f"{place}-of-{name}"
+        if self._wanted[name]:
+            self._commit(name)
+
+    def _commit(self, name: str) -> None:
+        place = [apply_config(config_map(self._places[name], PLACE))] if self._places[name] else []
+        objects = [config_map(item, PLACE, colour=colour) for item, colour in self._wanted[name].items()]
+        self._git.commit(name, [*objects, *place])
 
     @rule(name=_sync)
     def reconcile(self, name: str) -> None:
@@ -147,12 +161,17 @@ class Story(RuleBasedStateMachine):
             elif owners[name]:
                 raise AssertionError(f"{name} is owned by {owners[name]}, and nobody wants it")
         for sync_name in active:
+            inventory = self._inventory(sync_name)
+            assert (inventory.name if inventory.brought else "") == self._places[sync_name]
             owned = {name for name in NAMES if owners[name] == sync_name}
             assert owned <= listed[sync_name], "something owned is not listed"
             assert listed[sync_name] - owned <= self._freed, "something is listed that is not owned"
 
     def _listed(self, name: str) -> set[str]:
-        return {key.name for key in InventoryStore(self._life.cluster, SYNCS[name]).read(self._life.deadline()).keys}
+        return {key.name for key in self._inventory(name).keys}
+
+    def _inventory(self, name: str) -> ApplyConfig:
+        return InventoryStore(self._life.cluster, SYNCS[name]).read(self._life.deadline())
 
     def _owner_of(self, name: str) -> str:
         live = self._live(name)
