@@ -4,12 +4,14 @@
 
 The work is in child processes, so threads are enough, as long as what syncd does itself around them stays small. On a
 machine that others use too, compare the processor time: it says what one render costs, and what of that is syncd's own.
+The exit status is 1 when all of them together are not at least 1.6 times as fast, which takes two idle cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from syncd.model import Manifest
 
 _SECONDS = 600.0
+WANTED = 1.6
+"""How many times as fast all of them together are as one after another."""
 
 
 class Cost(NamedTuple):
@@ -35,8 +39,8 @@ class Cost(NamedTuple):
     own: float
 
 
-def main() -> None:
-    """Print both runs and their ratio."""
+def main() -> int:
+    """Print both runs and their ratio, and judge."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kustomizations", type=int, default=100)
     number = parser.parse_args().kustomizations
@@ -53,7 +57,9 @@ def main() -> None:
             f"{name:<18} {cost.wall:6.2f} s, of processors: {cost.children:6.2f} s in kustomize and git, "
             f"{cost.own:5.2f} s in syncd; {busy:.2f} cores busy"
         )
-    print(f"ratio              {alone.wall / together.wall:6.2f} (wanted: 1.6 on two idle cores)")
+    ratio = alone.wall / together.wall
+    print(f"ratio              {ratio:6.2f} (wanted: {WANTED} on two idle cores)")
+    return int(ratio < WANTED)
 
 
 def make_repository(folder: Path, number: int) -> list[SyncSpec]:
@@ -92,4 +98,4 @@ def run(repositories: Repositories, specs: list[SyncSpec], threads: int) -> Cost
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

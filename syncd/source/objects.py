@@ -29,8 +29,10 @@ _TYPES = {
 }
 
 
-_UNSAFE: Final = re.compile(r"(?:^|/)(?:|\.|\.\.|\.git)(?:/|$)", re.IGNORECASE)
+_UNSAFE: Final = frozenset({"", ".", "..", ".git"})
 """Names that Git itself never writes to a tree, because a checkout would leave the folder or overwrite Git's own."""
+_RECORD: Final = re.compile(r"(?<![^\0])([0-7]{6}) [a-z]+ ([0-9a-f]{40,64}) +([0-9]+|-)\t([^\0]+)\0")
+"""One of ``git ls-tree -z -l``: mode, id, size and path."""
 
 
 class Entry(NamedTuple):
@@ -65,17 +67,16 @@ def parse_listing(output: bytes) -> list[Entry]:
     Raises:
         MalformedObjectError: A path could lead out of the repository, or a line does not have the format.
     """
-    entries = []
-    for record in output.decode("utf-8", "surrogateescape").split("\0"):
-        if not record:
-            continue
-        attributes, tab, path = record.partition("\t")
-        fields = attributes.split()
-        if not tab or len(fields) != 4 or fields[0] not in _TYPES:
-            raise MalformedObjectError(f"git ls-tree wrote {record[:200]!r}")
-        if _UNSAFE.search(path):
-            raise MalformedObjectError(f"the tree holds a path that is not allowed: {path[:200]!r}")
-        entries.append(Entry(path, fields[0], fields[2], int(fields[3]) if fields[3] != "-" else 0))
+    text = output.decode("utf-8", "surrogateescape")
+    records = _RECORD.findall(text)
+    entries = [Entry(path, mode, id_, int(size) if size != "-" else 0) for mode, id_, size, path in records]
+    if len(entries) != text.count("\0") or not {entry.mode for entry in entries} <= _TYPES.keys():
+        raise MalformedObjectError(f"git ls-tree wrote {text[:200]!r}")
+    names = {name for entry in entries for name in entry.path.split("/")}
+    unsafe = next((name for name in names if name.lower() in _UNSAFE), None)
+    if unsafe is not None:
+        path = next(entry.path for entry in entries if unsafe in entry.path.split("/"))
+        raise MalformedObjectError(f"the tree holds a path that is not allowed: {path[:200]!r}")
     return entries
 
 

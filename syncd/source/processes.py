@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CHUNK = 1 << 18
+_GATHERING = 0.0003
+"""How long, in seconds, a pipe may fill before it is read again: Git writes each header and each file by itself, and to
+wake up for every one takes longer than Git does."""
 _STOP_CHECK = 0.1
 """How often, in seconds, a wait looks whether it was told to stop."""
 _GRACE = 2.0
@@ -124,16 +127,19 @@ def _exchange(
                 selector.register(stream, events)
         while selector.get_map():
             _check(deadline, stop)
+            got = 0
             for key, _ in selector.select(min(_STOP_CHECK, max(0.0, deadline - time.monotonic()))):
                 if key.fileobj is process.stdin:
                     unsent = _feed(selector, process.stdin, unsent)
                 elif key.fileobj is process.stdout:
-                    _drain(selector, process.stdout, stdout)
+                    got = _drain(selector, process.stdout, stdout)
                     if len(stdout) > stdout_limit:
                         raise ProcessOutputError(f"it wrote more than {stdout_limit} bytes")
                 elif key.fileobj is process.stderr:
                     _drain(selector, process.stderr, stderr)
                     del stderr[STDERR_LIMIT:]
+            if 0 < got < _CHUNK:
+                time.sleep(_GATHERING)
     return bytes(stdout), bytes(stderr)
 
 
@@ -160,15 +166,17 @@ def _feed(selector: selectors.BaseSelector, stream: IO[bytes], unsent: memoryvie
     return unsent
 
 
-def _drain(selector: selectors.BaseSelector, stream: IO[bytes], into: bytearray) -> None:
+def _drain(selector: selectors.BaseSelector, stream: IO[bytes], into: bytearray) -> int:
+    """Read what is there, and return how many bytes that is."""
     try:
         data = os.read(stream.fileno(), _CHUNK)
     except BlockingIOError:
-        return
+        return 0
     if data:
         into += data
     else:
         selector.unregister(stream)
+    return len(data)
 
 
 def _check(deadline: float, stop: threading.Event | None) -> None:

@@ -39,7 +39,7 @@ class Snapshot:
         self.commit = commit
         self._deadline = deadline
         self._entries: dict[str, Entry | None] = {}
-        self._listed: set[str] = set()
+        self._below: dict[str, list[Entry]] = {}
 
     def entry(self, path: str) -> Entry | None:
         """What stands at a path, links not followed; None if nothing does."""
@@ -64,12 +64,17 @@ class Snapshot:
         return {path: self._entries[path] for path in wanted}
 
     def below(self, folder: str) -> list[Entry]:
-        """Everything below a folder, folders too, sorted by path."""
-        if not self._is_listed(folder):
-            paths = [] if folder == ROOT else [folder]
-            self._entries.update({entry.path: entry for entry in self._ls_tree("-r", "-t", paths=paths)})
-            self._listed.add(folder)
-        return sorted(entry for path, entry in self._entries.items() if entry and is_below(path, folder))
+        """Everything below a folder, folders too, sorted by path; brings what stands at its own path along."""
+        if folder not in self._below:
+            around = next((known for known in self._below if is_below(folder, known)), None)
+            if around is not None:
+                entries = self._below[around]
+            else:
+                entries = self._ls_tree("-r", "-t", paths=[] if folder == ROOT else [folder])
+                entries.sort()  # Git puts "a.b" before "a/b", and "a/b" before "a0"
+                self._entries.update({entry.path: entry for entry in entries})
+            self._below[folder] = [entry for entry in entries if is_below(entry.path, folder)]
+        return self._below[folder]
 
     def read(self, entries: Iterable[Entry]) -> dict[str, bytes]:
         """The contents of files (or the targets of links), by path, in one question to Git."""
@@ -135,7 +140,7 @@ class Snapshot:
         return target
 
     def _is_listed(self, path: str) -> bool:
-        return any(path == folder or is_below(path, folder) for folder in self._listed)
+        return any(path == folder or is_below(path, folder) for folder in self._below)
 
     def _root(self) -> Entry:
         question = f"{self.commit}^{{tree}}\n".encode("ascii")

@@ -67,15 +67,12 @@ class Tree:
     @cached_property
     def entries(self) -> Mapping[str, Entry]:
         """Everything in the inputs by its path from the root of the repository, sorted."""
-        found: dict[str, Entry] = {}
+        found: list[Entry] = []
         for part in self.inputs.parts:
+            below = self._snapshot.below(part.path)  # first, as it brings the entry along
             entry = self._snapshot.entry(part.path)
-            if entry is None:
-                continue
-            found[entry.path] = entry
-            if entry.type is EntryType.FOLDER:
-                found.update({below.path: below for below in self._snapshot.below(entry.path)})
-        return dict(sorted(found.items()))
+            found += [entry, *below] if entry is not None else below
+        return {entry.path: entry for entry in sorted(found)}
 
     def below(self, folder: str) -> list[Entry]:
         """Everything in the inputs below a folder, sorted by path."""
@@ -164,9 +161,10 @@ class Tree:
         return self._decrypt(data, self.origin(file.path)) if self._decrypt is not None else data
 
     def _file(self, path: str) -> Entry:
-        entry = self.entries.get(path)  # most often there, and no link
-        if entry is None or entry.type is not EntryType.FILE:
-            entry = self.follow(path)
+        entry = self.entries.get(path)
+        if entry is not None and entry.type is EntryType.FILE:  # most often
+            return entry
+        entry = self.follow(path)
         if entry is not None and entry.type is EntryType.FILE:
             return entry
         if entry is None:
