@@ -12,6 +12,7 @@ from syncd.cluster.config import connect
 from syncd.cluster.events import Recorder
 from syncd.cluster.lease import LeaseClient
 from syncd.daemon.eventteller import EventTeller
+from syncd.daemon.files import FileFollower
 from syncd.daemon.leadership import Leadership, own_identity
 from syncd.daemon.objects import Following, ObjectFollower
 from syncd.daemon.replica import Replica, Term
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from syncd.cluster import Cluster
     from syncd.daemon.status import Board, Listener
     from syncd.engine.sources import Sources
-    from syncd.spec import Sync
     from syncd.web.hooks import SecretFile
 
 STOP_SECONDS: Final = 30.0
@@ -50,7 +50,7 @@ class Service:
 
 @contextmanager
 def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
-    syncs: Sequence[Sync] | Following,
+    syncs: Path | Following,
     choice: ClusterChoice,
     *,
     listen: tuple[str, int],
@@ -63,7 +63,7 @@ def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
     """Run a daemon for as long as this lasts.
 
     Args:
-        syncs: What it keeps in sync; or which objects of the cluster say so, while it runs.
+        syncs: The file or folder that says what it keeps in sync, or which objects of the cluster do; while it runs.
         choice: The cluster.
         listen: Host and port of the web server.
         data_dir: Where mirrors are kept.
@@ -95,7 +95,7 @@ def serving(  # noqa: PLR0913 - all that a daemon can be told, by keyword
 class _Maker:
     """Makes daemons with all that they need; with a leader election, one for each term."""
 
-    syncs: Sequence[Sync] | Following
+    syncs: Path | Following
     choice: ClusterChoice
     data_dir: Path
     telemetry: Telemetry
@@ -138,13 +138,19 @@ class _Maker:
     def _daemon(self, cluster: Cluster, sources: Sources) -> Daemon:
         account = self.choice.default_account
         recorder = Recorder(cluster.client, own_identity())
-        if not isinstance(self.syncs, Following):
-            events = EventTeller(recorder, cluster.known)
-            listeners = (*self.listeners, events)
-            return Daemon(
-                self.syncs, cluster, sources, listeners=listeners, companions=(events,), default_account=account
-            )
-        follower = ObjectFollower(cluster.client, self.syncs)
-        events = EventTeller(recorder, cluster.known, follower.statuses.uid_of)
-        listeners = (*self.listeners, follower.statuses, events)
-        return Daemon((), cluster, sources, listeners=listeners, companions=(follower, events), default_account=account)
+        if isinstance(self.syncs, Following):
+            objects = ObjectFollower(cluster.client, self.syncs)
+            events = EventTeller(recorder, cluster.known, objects.statuses.uid_of)
+            listeners = (*self.listeners, objects.statuses, events)
+            companions = (objects, events)
+            return Daemon((), cluster, sources, listeners=listeners, companions=companions, default_account=account)
+        files = FileFollower(self.syncs)
+        events = EventTeller(recorder, cluster.known)
+        return Daemon(
+            files.syncs,
+            cluster,
+            sources,
+            listeners=(*self.listeners, events),
+            companions=(files, events),
+            default_account=account,
+        )

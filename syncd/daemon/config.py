@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from syncd.spec import KIND, SpecError, Sync, parse_sync
 from syncd.spec.objects import parse_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -42,6 +43,17 @@ def load_syncs(path: Path) -> tuple[Sync, ...]:
         ConfigError: Something does not hold; lists all problems of all files.
     """
     return _load([path], parse_sync, passes_over_others=False)
+
+
+def stamps(path: Path) -> Mapping[Path, tuple[int, int, int]]:
+    """What changes when a file that :func:`load_syncs` would read does; a file that cannot be seen is left out."""
+    found = {}
+    with suppress(ConfigError, OSError):
+        for file in _files(path):
+            with suppress(OSError):
+                stat = file.stat()
+                found[file] = stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return found
 
 
 def check_syncs(paths: Iterable[Path], *, as_objects: bool = False) -> tuple[Sync, ...]:

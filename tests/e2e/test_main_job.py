@@ -50,6 +50,21 @@ def colour(cluster: ClusterUnderTest) -> str:
     return found["data"]["colour"] if found else ""
 
 
+def test_what_is_written_into_its_configuration_is_followed_without_a_restart(
+    cluster: ClusterUnderTest, repository: Repository, daemon: DaemonProcess
+) -> None:
+    commit = repository.commit(SHOP)
+    with daemon:
+        daemon.wait_synced("shop", commit)
+        config = daemon.folder / "syncs.yaml"
+        config.write_text(json.dumps(sync_document("shop", repository.url, suspend=True)))
+        daemon.wait_for("shop", "is suspended", lambda status: status["suspended"])
+        config.write_text(json.dumps(sync_document("other", repository.url)))
+        daemon.wait_for("other", "is followed", lambda status: status["state"] != "Unknown")
+        assert [item["name"] for item in json.loads(daemon.get("/api/v1/syncs"))["items"]] == ["other"]
+        assert colour(cluster) == "blue"
+
+
 def wait_for_next(daemon: DaemonProcess, seen: str) -> str:
     """Wait until another reconcile than the one seen has ended, and say when."""
     status = daemon.wait_for("shop", "is reconciled again", lambda status: status["lastAttempt"] != seen)

@@ -20,7 +20,6 @@ from syncd.cli.options import ClusterChoice
 from syncd.cli.output import console
 from syncd.cli.serving import serving
 from syncd.cli.signals import stopped_by_signal
-from syncd.daemon.config import load_syncs
 from syncd.daemon.status import SyncStatus
 from syncd.sandbox.server import SandboxServer
 from syncd.telemetry.logs import configure_logging
@@ -70,7 +69,7 @@ def command(*, once: bool, port: int | None, folder: Path) -> int:
         environments = _prepare(folder, cluster, screen)
         events = Events()
         with serving(
-            load_syncs(folder / "syncs.yaml"),
+            folder / "syncs.yaml",
             ClusterChoice(folder / "kubeconfig", None, sandbox=False),
             listen=(_HOST, _PORT if port is None and _is_free(_PORT) else port or 0),
             data_dir=folder / "data",

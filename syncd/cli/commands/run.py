@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from syncd.cli.options import ClusterChoice, ElectionChoice
-    from syncd.spec import Sync
 
 log = structlog.get_logger("syncd")
 
@@ -61,8 +60,8 @@ def command(  # noqa: PLR0913 - every option, by keyword
 ) -> int:
     """Follow the repositories of all Syncs and keep the cluster equal to them, until SIGTERM or Ctrl-C.
 
-    The Syncs are those of the files that --config names. Without it they are the Sync objects of the cluster, which may
-    be made, changed, suspended and deleted while the daemon runs; what comes of them is in their status.
+    The Syncs are those of the files that --config names. Without it they are the Sync objects of the cluster; what
+    comes of them is in their status. Either way they may be made, changed, suspended and taken away while it runs.
 
     Serves a status page, a JSON API below /api/v1, /metrics, /healthz and /readyz. A Sync that fails is retried for
     ever and disturbs no other. A signal lets the work in hand reach a safe point, for at most 30 seconds; a second one
@@ -101,11 +100,12 @@ def _tell_programs() -> None:
     log.info("programs", **render.versions())
 
 
-def _what_to_follow(config: Path | None, namespace: str | None, cluster: ClusterChoice) -> tuple[Sync, ...] | Following:
+def _what_to_follow(config: Path | None, namespace: str | None, cluster: ClusterChoice) -> Path | Following:
     if config is not None:
         if namespace:
             raise click.UsageError("--namespace is about Sync objects of the cluster: give no --config with it")
-        return load_syncs(config)
+        load_syncs(config)  # now, rather than when this replica leads
+        return config
     if cluster.sandbox:
         raise click.UsageError("--sandbox needs --config: nobody can make Sync objects in it")
     return Following(namespace or "")
