@@ -20,7 +20,6 @@ from syncd.engine.readiness import Readiness
 from syncd.engine.result import Reconciliation
 from syncd.model import Action, ActionType, Outcome, OutcomeStatus, Plan
 from syncd.plan.build import occupy, prune_context
-from syncd.plan.desired import live_digest
 from syncd.plan.order import build_graph
 from syncd.plan.settings import Settled
 
@@ -145,14 +144,17 @@ def _execute(
 
 
 def remember_settled(prepared: Prepared, memory: Memory) -> None:
-    """Remember which objects were compared in full and found equal, so that the next plan need not compare them."""
+    """Remember which objects were found to need nothing, so that the next plan need not compare them."""
     digests = {item.key: item.digest for item in prepared.desired.objects}
     for key in memory.settled.keys() - digests.keys():
         del memory.settled[key]
     for action in prepared.plan.of(ActionType.UNCHANGED):
-        if action.live is not None:
-            version = action.live["metadata"]["resourceVersion"]
-            memory.settled[action.key] = Settled(digests[action.key], version, live_digest(action.live))
+        key, version = action.key, prepared.observed.live[action.key].resource_version
+        known = memory.settled.get(key)
+        if known is None or known.desired != digests[key]:
+            memory.settled[key] = Settled(digests[key], version)
+        elif known.resource_version != version:
+            memory.settled[key] = known._replace(resource_version=version)
 
 
 def foregone(action: Action) -> Outcome:

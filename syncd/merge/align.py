@@ -1,7 +1,7 @@
-"""Comparing what is desired with what is live before anything is merged.
+"""Bringing what is desired and what was applied closer to live before they are merged.
 
-Two questions that keep patches away: does live already have all that is desired (:func:`covered`), and which desired
-values does live merely spell differently (:func:`aligned`)?
+Values that live merely spells differently take live's spelling (:func:`aligned`), so that no patch is sent for ever;
+what live must lose for the sake of a union counts as applied (:func:`with_losers`), so that a patch deletes it.
 """
 
 from __future__ import annotations
@@ -10,110 +10,14 @@ from typing import TYPE_CHECKING
 
 from syncd.merge.jsonvalue import equal
 from syncd.merge.quantity import same
-from syncd.merge.rules import ATOMIC, MAP, SET, ListRule, declared
-from syncd.merge.schema import ANYTHING, Field, Meaning
+from syncd.merge.rules import ATOMIC, SET, ListRule, declared, places_of
+from syncd.merge.schema import Meaning
 from syncd.merge.unions import losers
 from syncd.model import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from syncd.merge.schema import PatchSchema
+    from syncd.merge.schema import Field, PatchSchema
     from syncd.model import JSONObject, JSONValue
-
-
-def covered(modified: JSONObject, live: JSONObject, schema: PatchSchema, *, strategic: bool) -> bool:
-    """Whether applying ``modified`` once more would change nothing, given that it was what was applied last.
-
-    May answer no where a full merge then finds nothing to change, but never yes where it would.
-    """
-    if schema.unions and losers(schema.unions, modified, live):
-        return False
-    for key, new in modified.items():
-        old = live.get(key, ABSENT)
-        kind = type(new)
-        if kind is dict or kind is list:
-            field = schema.field(key)
-            if type(old) is not kind or not _covered_field(new, old, field or Field(ANYTHING), strategic=strategic):
-                return False
-        elif new is None:
-            if old is not ABSENT:
-                return False
-        elif type(old) is not kind or old != new:
-            field = schema.field(key)
-            if field is None or not same(new, old, field.schema.meaning):
-                return False
-    return True
-
-
-def _covered_field(new: JSONValue, old: JSONValue, field: Field, *, strategic: bool) -> bool:
-    if type(new) is dict:
-        if field.strategy == "replace" or (field.schema.is_atomic and not strategic):
-            return equal(new, old)
-        if field.retain_keys and _unretained(new, old, field.schema):
-            return False
-        return covered(new, old, field.schema, strategic=strategic)
-    rule = declared(field, strategic=strategic)
-    if rule is None or rule.type == ATOMIC:
-        return equal(new, old)
-    return _covered_items(new, old, rule, field, strategic=strategic)
-
-
-def _covered_items(
-    new: list[JSONValue], old: list[JSONValue], rule: ListRule, field: Field, *, strategic: bool
-) -> bool:
-    """Whether live has all desired items, in the desired order."""
-    items = field.schema.items
-    places: Mapping[object, int] | None = None
-    last = -1
-    for item in new:
-        place = last + 1
-        if place == len(old):  # the one before is the last there
-            return False
-        # The usual case first, which is quick: nothing has been added or moved.
-        if len(new) != len(old) or not _same_key(item, old[place], rule, items):
-            places = (_places(old, rule, items) or {}) if places is None else places
-            place = places.get(rule.key_of(item, items), -1)
-        if place <= last:
-            return False
-        last = place
-        if rule.type != SET and (
-            (field.retain_keys and _unretained(item, old[place], items))
-            or not covered(item, old[place], items, strategic=strategic)
-        ):
-            return False
-    return True
-
-
-def _same_key(item: JSONValue, other: JSONValue, rule: ListRule, schema: PatchSchema) -> bool:
-    if rule.type == MAP and type(item) is type(other) is dict:
-        for name in rule.keys:
-            mine, its = item.get(name), other.get(name)
-            if mine is None or type(mine) is not type(its) or mine != its:
-                break
-        else:
-            return True
-    key = rule.key_of(item, schema)
-    return key is not None and key == rule.key_of(other, schema)
-
-
-def _places(items: list[JSONValue], rule: ListRule, schema: PatchSchema) -> dict[object, int] | None:
-    """Where each key stands; None when one is missing or repeats."""
-    places: dict[object, int] = {rule.key_of(item, schema): index for index, item in enumerate(items)}
-    return places if len(places) == len(items) and None not in places else None
-
-
-def _unretained(new: JSONObject, old: JSONObject, schema: PatchSchema) -> list[str]:
-    """The live fields that ``$retainKeys`` would clear; not those that the server has only filled in by default."""
-    if all(value is None for value in new.values()):
-        return []
-    defaulted = {
-        member
-        for union in schema.unions
-        if union.discriminator and equal(new.get(union.discriminator), old.get(union.discriminator))
-        for member in union.members
-    }
-    return [key for key, value in old.items() if value is not None and key not in new and key not in defaulted]
 
 
 def aligned(original: JSONObject, modified: JSONObject, live: JSONObject, schema: PatchSchema) -> JSONObject:
@@ -166,7 +70,7 @@ def _aligned_list(
         return old if equal(spelled, old) and len(new) == len(old) else new
     if rule.type == SET:
         return new
-    places, formers = _places(old, rule, items), _places(original, rule, items) or {}
+    places, formers = places_of(old, rule, items), places_of(original, rule, items) or {}
     result = []
     for item in new:
         key = rule.key_of(item, items)
@@ -237,7 +141,7 @@ def _list_with_losers(
     if field.strategy != "merge" or not field.merge_key:
         return original
     rule, items = ListRule("map", (field.merge_key,)), field.schema.items
-    lives, formers = _places(live, rule, items), _places(original, rule, items)
+    lives, formers = places_of(live, rule, items), places_of(original, rule, items)
     if lives is None or formers is None:
         return original
     result = original

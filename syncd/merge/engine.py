@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.merge import json_merge, last_applied, managed, strategic, three_way
-from syncd.merge.align import aligned, covered, with_losers
+from syncd.merge.align import aligned, with_losers
+from syncd.merge.covered import covered
 from syncd.merge.diff import changes
 from syncd.merge.directives import decoded
 from syncd.merge.errors import FieldTypeError, MergeError, UnknownFieldError, bounded

@@ -30,7 +30,7 @@ def equal(left: JSONValue, right: JSONValue) -> bool:
     if kind is not type(right):
         return False
     if kind is dict:
-        return len(left) == len(right) and all(key in right and equal(item, right[key]) for key, item in left.items())
+        return left.keys() == right.keys() and all(map(equal, left.values(), map(right.__getitem__, left)))
     if kind is list:
         return len(left) == len(right) and all(map(equal, left, right))
     return bool(left == right)

@@ -119,8 +119,10 @@ def _annotations(document: JSONObject) -> JSONObject:
 # --- JSON as Go writes it ------------------------------------------------------------------------------------------
 
 _ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-_MAYBE_FLOAT: Final = re.compile(r"[0-9](?:e[-+0-9]|\.0[],}])")
-"""Finds every number that Go writes differently (and some texts that look like one)."""
+_MAYBE_WHOLE: Final = re.compile(r"\.0[],}]")
+_MAYBE_EXPONENT: Final = re.compile(r"e(?<=[0-9]e)[-+0-9]")
+"""These two find every number that Go writes differently, and some texts that look like one. Each begins with a letter
+of its own, for which a search is quick."""
 
 
 def go_json(value: JSONValue) -> str:
@@ -129,7 +131,7 @@ def go_json(value: JSONValue) -> str:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError:  # integers beyond 64 bits
         return _escaped(_written(value))
-    return _escaped(_written(value) if _MAYBE_FLOAT.search(text) else text)
+    return _escaped(_written(value) if _MAYBE_WHOLE.search(text) or _MAYBE_EXPONENT.search(text) else text)
 
 
 def _escaped(text: str) -> str:

@@ -176,6 +176,12 @@ def conventional(lists: Iterable[Sequence[JSONValue]]) -> ListRule:
     return REPLACED
 
 
+def places_of(items: Sequence[JSONValue], rule: ListRule, schema: PatchSchema) -> dict[Key | None, int] | None:
+    """Where the item with each key stands; None when an item has no key, or two have the same."""
+    places: dict[Key | None, int] = {rule.key_of(item, schema): index for index, item in enumerate(items)}
+    return places if len(places) == len(items) and None not in places else None
+
+
 def repeats_keys(document: JSONObject, schema: PatchSchema) -> bool:
     """Whether a list that strategic merge patch merges by key has two items with the same key, anywhere in a document.
 

@@ -17,7 +17,7 @@ import orjson
 from syncd.merge.unions import UNIONS, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from syncd.model import JSONObject
 
@@ -83,11 +83,12 @@ class PatchSchema:
         is_atomic: Whether a map is replaced as a whole (``x-kubernetes-map-type: atomic``) where list and map types
             decide; patch strategies do not know this.
         unions: The groups of fields of which at most one may be set.
+        memo: What others have worked out of the schema, each under a key of its own. It goes when the schema goes.
     """
 
     __slots__ = (
         "_additional", "_fields", "_items", "_properties", "_store",
-        "accepts_strategic", "has_status", "is_atomic", "meaning", "name", "shape", "unions",
+        "accepts_strategic", "has_status", "is_atomic", "meaning", "memo", "name", "shape", "unions",
     )  # fmt: skip
 
     def __init__(self, raw: Mapping[str, Any], store: _Store, name: str = "") -> None:
@@ -105,6 +106,7 @@ class PatchSchema:
         self.unions = UNIONS.get(name, ()) or _declared_unions(raw)
         self.accepts_strategic = False
         self.has_status = False
+        self.memo: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
         return f"PatchSchema({self.name or self.shape.value!r})"

@@ -61,7 +61,7 @@ def plan_existing(desired: Desired, live: JSONObject, observed: Observation, pol
     if "ignore" in (annotation(manifest.body, MUTATION), annotation(live, MUTATION)):
         return replace(_unchanged(manifest), type=ActionType.SKIP, reason="MutationIgnored", live=live)
     if _settled_apart_from_status(desired, live, observed.settled.get(desired.key)):
-        return _unchanged(manifest, live)
+        return _unchanged(manifest)
     try:
         return _merge(desired, live, observed, policy)
     except SyncdError as error:
@@ -131,7 +131,7 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
         rules=list_rules(policy.merge.rules, manifest.key),
     )
     if merged.write is None:
-        return _unchanged(manifest, live, release.shown)
+        return _unchanged(manifest, release.shown)
     changes = mask_changes(manifest.key.group_kind, merged.changes)
     found = None
     if not _only_releases(release, changes) and _same_manifest(
@@ -202,7 +202,7 @@ def _refusal(manifest: Manifest, live: JSONObject, policy: Policy, *, listed: bo
 
 
 def _settled_apart_from_status(desired: Desired, live: JSONObject, settled: Settled | None) -> bool:
-    return settled is not None and settled.desired == desired.digest and settled.live == live_digest(live)
+    return bool(settled and settled.live and settled.desired == desired.digest and settled.live == live_digest(live))
 
 
 def _same_manifest(live: JSONObject, modified: JSONObject, desired: Desired, settled: Settled | None) -> bool:
@@ -250,8 +250,9 @@ def as_it_was(action: Action) -> Action:
     return replace(action, type=ActionType.UNCHANGED, reason=UP_TO_DATE, message="", changes=(), write=None, drift=None)
 
 
-def _unchanged(manifest: Manifest, live: JSONObject | None = None, released: tuple[str, ...] = ()) -> Action:
-    return Action(ActionType.UNCHANGED, manifest.key, UP_TO_DATE, manifest=manifest, live=live, released=released)
+def _unchanged(manifest: Manifest, released: tuple[str, ...] = ()) -> Action:
+    # The live object is let go: ten thousand of them, parsed, would fill the memory for nothing.
+    return Action(ActionType.UNCHANGED, manifest.key, UP_TO_DATE, manifest=manifest, released=released)
 
 
 def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | None = None) -> Action:

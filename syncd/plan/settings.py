@@ -51,8 +51,9 @@ class Settled(NamedTuple):
     desired: bytes
     """The digest of the manifest."""
     resource_version: str
-    live: bytes
-    """The digest of live without what changes by itself (status and bookkeeping)."""
+    live: bytes = b""
+    """The digest of an answer of the server, without what changes by itself (status and bookkeeping): what it means to
+    be equal only the server knew. Not kept of what a plan found to be equal, for it would find the same again."""
 
 
 DRIFT_REPORTED: Final = "DriftReported"

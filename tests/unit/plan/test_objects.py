@@ -267,6 +267,18 @@ def test_what_was_settled_is_not_even_parsed() -> None:
     assert plan_object(DESIRED, observation, POLICY).type is ActionType.UNCHANGED
 
 
+def test_what_is_unchanged_lets_the_live_object_go() -> None:
+    for settled in ({}, {KEY: Settled(DESIRED.digest, "6", live_digest(applied()))}):
+        action = plan_object(DESIRED, observed(applied(), settled=settled), POLICY)
+        assert (action.type, action.live) == (ActionType.UNCHANGED, None)
+
+
+def test_what_is_settled_without_an_answer_is_compared_when_it_changes() -> None:
+    settled = {KEY: Settled(DESIRED.digest, "6")}
+    assert plan_object(DESIRED, observed(applied(), settled=settled), POLICY).type is ActionType.UNCHANGED
+    assert plan_object(DESIRED, observed(applied(replicas=5), settled=settled), POLICY).type is ActionType.UPDATE
+
+
 def test_a_status_that_changed_leaves_an_object_settled() -> None:
     live = applied(paused=True)  # would differ, if it were compared
     settled = {KEY: Settled(DESIRED.digest, "6", live_digest(live))}
