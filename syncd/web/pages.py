@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from syncd import __version__
+from syncd.daemon.dependencies import dependencies
 from syncd.daemon.status import SyncState
 from syncd.health import Health
 from syncd.model import ActionType, OutcomeStatus
@@ -87,6 +88,8 @@ class Pages:
             page=query.select(status.objects),
             shows=[(show, sum(1 for item in status.objects if show.includes(item))) for show in Show],
             health_reason=_health_reason(status),
+            renderers=list(status.sync.spec.render.model_dump(exclude_none=True)),
+            dependencies=dependencies(status.sync),
             drift=open_drift(status),
             repaired=[record for record in status.drift if record.corrected_at is not None],
             kept=[item for item in status.objects if item.action is ActionType.KEEP],
@@ -103,7 +106,10 @@ class Pages:
         def ago(value: datetime) -> str:
             return text.ago(value, now)
 
-        return self._environment.get_template(template).render(now=now, ago=ago, **values)
+        def lasting(value: datetime) -> str:
+            return text.span(max(0.0, (now - value).total_seconds()))
+
+        return self._environment.get_template(template).render(now=now, ago=ago, lasting=lasting, **values)
 
 
 def open_drift(status: SyncStatus) -> list[DriftRecord]:

@@ -140,6 +140,37 @@ def test_a_change_shows_without_a_reload_and_leaves_open_what_is_open(
     assert complaints == []
 
 
+def test_who_uses_the_keyboard_stays_where_they_are_when_the_page_changes(
+    open_page: Any, board: sample.FakeBoard
+) -> None:
+    def change(size: int) -> None:
+        board.syncs = tuple(dataclasses.replace(status, inventory_size=size) for status in board.syncs)
+        page.clock.run_for(6_000)
+        page.get_by_text(str(size)).first.wait_for(timeout=30_000)
+
+    def focused() -> str:
+        return str(page.evaluate("document.activeElement.innerText")).strip()
+
+    def tab_to(text: str) -> None:
+        for _ in range(60):
+            if focused().startswith(text):
+                return
+            page.keyboard.press("Tab")
+        pytest.fail(f"the keyboard does not lead to {text}; it is at {focused()}")
+
+    page = open_page("/")
+    tab_to("shop-staging")
+    change(4711)
+    assert focused() == "shop-staging"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/shop-staging")
+    tab_to("ConfigMap shop/settings")
+    page.keyboard.press("Enter")
+    change(4712)
+    assert focused().startswith("ConfigMap shop/settings")
+    assert page.locator(".drifts details[open]").count() == 1
+
+
 def test_a_page_that_gets_no_answer_says_that_it_is_old(open_page: Any, server: WebServer) -> None:
     page = open_page("/")
     server.stop()

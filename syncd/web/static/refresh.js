@@ -5,6 +5,13 @@ const SECONDS = 5;
 const PATIENCE = 15;
 let answered = Date.now();
 
+// What stands in a fresh section for the link or summary that has the focus: who uses the keyboard stays where they are.
+function twinOf(element, next) {
+  if (element.matches("summary")) return next.querySelector(`[id="${CSS.escape(element.parentElement.id)}"] > summary`);
+  const href = element.getAttribute("href");
+  return href && next.querySelector(`a[href="${CSS.escape(href)}"]`);
+}
+
 function update(fresh) {
   for (const section of document.querySelectorAll("[data-live]")) {
     const next = fresh.getElementById(section.id);
@@ -13,7 +20,10 @@ function update(fresh) {
       const twin = next.querySelector(`[id="${CSS.escape(details.id)}"]`);
       if (twin) twin.open = details.open;
     }
-    if (section.innerHTML !== next.innerHTML) section.replaceWith(document.adoptNode(next));
+    if (section.innerHTML === next.innerHTML) continue;
+    const focused = section.contains(document.activeElement) && twinOf(document.activeElement, next);
+    section.replaceWith(document.adoptNode(next));
+    if (focused) focused.focus({ preventScroll: true });
   }
   document.title = fresh.title;
 }
