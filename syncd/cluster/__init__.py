@@ -1,6 +1,6 @@
 """One API server: transport, discovery, OpenAPI, and the live cache."""
 
-from syncd.cluster.cache import KindStatus, LiveCache
+from syncd.cluster.cache import KindStatus, LiveCache, Moment
 from syncd.cluster.client import Client
 from syncd.cluster.cluster import Cluster
 from syncd.cluster.discovery import ApiResources, Discovery, Resource
@@ -17,6 +17,7 @@ __all__ = [
     "KindStatus",
     "LiveCache",
     "LiveObject",
+    "Moment",
     "Resource",
     "Transport",
 ]

@@ -38,6 +38,10 @@ PATIENCE: Final = 10.0
 """Seconds for which a kind that fails is waited for; a server that restarts is back by then."""
 
 
+Moment = frozenset[tuple[Scope, int]]
+"""A mark of what is known of one owner's objects: for each list and watch, how often they have changed."""
+
+
 class KindStatus(NamedTuple):
     """How well one kind is known, for metrics and pages. Numbers are since it was first wanted."""
 
@@ -192,7 +196,7 @@ class LiveCache:
                 return found
         return None
 
-    def moment(self, client_id: str, apply_id: str) -> frozenset[tuple[Scope, int]] | None:
+    def moment(self, client_id: str, apply_id: str) -> Moment | None:
         """A mark of what is known now of one owner's objects, of the kinds that a client wants.
 
         Returns:
@@ -204,6 +208,25 @@ class LiveCache:
             if any(not watch.watchable or _doubt(watch) for watch in watches):
                 return None
             return frozenset((watch.scope, watch.store.changes(apply_id)) for watch in watches)
+
+    def changed_since(self, then: Moment, now: Moment, apply_id: str) -> frozenset[ObjectKey] | None:
+        """Which of one owner's objects have changed between two moments that :meth:`moment` marked for it, or later.
+
+        Returns:
+            Their keys; None if they are too many, or if what is watched is not the same.
+        """
+        if then == now:
+            return frozenset()
+        if dict(then).keys() != dict(now).keys():
+            return None
+        changed: set[ObjectKey] = set()
+        for scope, count in then:
+            watch = self._watches.get(scope)
+            keys = watch.store.changed_since(apply_id, count) if watch is not None else None
+            if keys is None:
+                return None
+            changed |= keys
+        return frozenset(changed)
 
     def of_owner(self, apply_id: str) -> tuple[LiveObject, ...]:
         """Every object of every known kind whose owner label has this value."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +21,22 @@ if TYPE_CHECKING:
 
     from syncd.model import JSONObject, ObjectKey
 
+LAST_CHANGES: Final = 1000
+"""How many changes of one owner's objects are remembered one by one."""
 TOMBSTONES: Final = 10_000
 """How many deletions are remembered, so that a late answer or event does not undo them."""
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What has changed of one owner's objects."""
+
+    count: int = 0
+    last: deque[ObjectKey] = field(default_factory=lambda: deque(maxlen=LAST_CHANGES))
+
+    def note(self, key: ObjectKey) -> None:
+        self.count += 1
+        self.last.append(key)
 
 
 @dataclass(slots=True)
@@ -51,8 +65,8 @@ class KindStore:
         self._sample = b""
         self._fresh: set[str] = set()
         """The uids that were written or deleted by us since the list in progress began."""
-        self._changes: Counter[str] = Counter()
-        """By owner label, how often an object that has it, or had it, was put or dropped."""
+        self._changes: defaultdict[str, _Changes] = defaultdict(_Changes)
+        """By owner label, which objects that have it, or had it, were put or dropped."""
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -68,7 +82,15 @@ class KindStore:
 
     def changes(self, apply_id: str) -> int:
         """How often the objects with this owner label have changed so far: equal counts, equal objects."""
-        return self._changes[apply_id]
+        with self._lock:
+            return self._changes[apply_id].count
+
+    def changed_since(self, apply_id: str, count: int) -> frozenset[ObjectKey] | None:
+        """Which objects with this owner label have changed since there were so many changes; None for too many."""
+        with self._lock:
+            changes = self._changes[apply_id]
+            new = changes.count - count
+            return frozenset(list(changes.last)[len(changes.last) - new :]) if 0 <= new <= len(changes.last) else None
 
     def pack(self, obj: JSONObject) -> LiveObject:
         """Make a live object that shares this kind's sample."""
@@ -174,14 +196,15 @@ class KindStore:
 
     def _put(self, new: LiveObject, old: LiveObject | None) -> Event:
         self._objects[new.key] = new
-        self._changes.update({new.apply_id, old.apply_id} if old is not None else {new.apply_id})
+        for apply_id in {new.apply_id, old.apply_id} if old is not None else {new.apply_id}:
+            self._changes[apply_id].note(new.key)
         self._tombstones.pop(new.uid, None)
         return Event(EventType.ADDED if old is None else EventType.MODIFIED, new.key, old, new)
 
     def _drop(self, key: ObjectKey) -> None:
         gone = self._objects.pop(key, None)
         if gone is not None:
-            self._changes[gone.apply_id] += 1
+            self._changes[gone.apply_id].note(key)
 
     def _bury(self, uid: str, version: float) -> None:
         self._tombstones[uid] = max(version, self._tombstones.get(uid, 0))

@@ -9,7 +9,7 @@ from syncd.health import CustomChecks, Health, HealthStatus
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from syncd.cluster import LiveCache
+    from syncd.cluster import LiveCache, Moment
     from syncd.model import ObjectKey
     from syncd.spec import HealthCheck
 
@@ -28,6 +28,25 @@ class HealthBook:
         self._live = live
         self._checks = CustomChecks(checks)
         self._known: dict[ObjectKey, tuple[str, HealthStatus]] = {}
+        self._asked: tuple[str, Moment | None] = "", None
+
+    def news(self, client_id: str, owner: str) -> frozenset[ObjectKey] | None:
+        """Which of an owner's objects may have another health than when this was asked last; None for all of them.
+
+        Args:
+            client_id: For whom they are watched.
+            owner: The value of their owner label.
+        """
+        now = self._live.moment(client_id, owner)
+        (who, then), self._asked = self._asked, (owner, now)
+        if then is None or now is None or who != owner:
+            return None
+        return self._live.changed_since(then, now, owner)
+
+    def forget(self) -> None:
+        """Take nothing for known: what was asked for last may not have been made use of."""
+        self._known.clear()
+        self._asked = "", None
 
     def of(self, key: ObjectKey) -> HealthStatus:
         """The health of one object as the cache has it."""

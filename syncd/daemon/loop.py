@@ -147,6 +147,7 @@ class SyncLoop:
             self._work(causes)
         except Exception:
             log.exception("a defect of syncd around a reconcile")
+            self._health.forget()
             with self._lock:
                 self._agenda.replace(Cause.POLL, _now() + _AFTER_DEFECT)
         finally:
@@ -207,9 +208,8 @@ class SyncLoop:
     def _look(self) -> SyncStatus:
         """The status with the objects' health as it is now, without a reconcile."""
         before = self._status()
-        objects = tuple(report.with_health(item, self._health.of(item.key)) for item in before.objects)
-        status = replace(before, objects=objects, health=report.worst(item.health for item in objects))
-        return await_health(before, status, self._explain, _now())
+        looked = report.after_look(before, self._health.of, self._health.news(self.sync.id, self.owner))
+        return await_health(before, looked, self._explain, _now())
 
     def _explain(self, keys: Sequence[ObjectKey]) -> Mapping[ObjectKey, Sequence[str]]:
         return self._reconciler.diagnose(self.sync, keys, Deadline.after(_DIAGNOSIS, self._cancel))
@@ -342,7 +342,13 @@ class SyncLoop:
         self.owner = result.owner
         found = self._ledger.update(result.outcomes, now)
         ended = report.after_reconcile(
-            before, result, self._health.of, now, superseded=self._superseded, unfollowed=self._unfollowed
+            before,
+            result,
+            self._health.of,
+            now,
+            news=self._health.news(self.sync.id, result.owner),
+            superseded=self._superseded,
+            unfollowed=self._unfollowed,
         )
         ended = replace(ended, drift=self._ledger.records())
         ended = await_health(before, ended, self._explain, now)

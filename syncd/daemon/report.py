@@ -15,7 +15,7 @@ from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
 from syncd.plan.windows import WINDOW_CLOSED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from syncd.daemon.status import Fight
@@ -47,6 +47,7 @@ def after_reconcile(
     health: Callable[[ObjectKey], HealthStatus],
     now: datetime,
     *,
+    news: Container[ObjectKey] | None = None,
     superseded: bool = False,
     unfollowed: SyncdError | None = None,
 ) -> SyncStatus:
@@ -57,13 +58,12 @@ def after_reconcile(
         result: What came of it.
         health: How an object is.
         now: When it ended.
+        news: Whose health may not be what the status says; None for everybody's.
         superseded: Why it was interrupted, if it was: for a newer commit.
         unfollowed: Why Git could not be followed, in which case this was about the revision from before.
     """
     verdict = _SUPERSEDED if result.interrupted and superseded else _verdict(result)
-    objects = tuple(_objects(result, status, health))
-    if len(objects) == len(status.objects) and all(map(is_, objects, status.objects)):
-        objects = status.objects  # the same tuple says to listeners, at no cost, that nothing has changed
+    objects = _same_or_new(status.objects, _objects(result, status, health, news))
     status = replace(
         status,
         state=_state(verdict, unfollowed),
@@ -80,7 +80,6 @@ def after_reconcile(
     if unfollowed is not None:
         texts = (str(unfollowed), verdict.error) if verdict.error else (str(unfollowed),)
         verdict = _Verdict(unfollowed.reason, "; ".join(texts), (str(unfollowed), *verdict.problems))
-    verdict = verdict._replace(message=verdict.message or result.revision.news)
     verdict = verdict._replace(message=verdict.message or result.revision.news)
     return _ended(status, verdict, result.durations, now, noteworthy=result.plan.changes_cluster)
 
@@ -130,6 +129,26 @@ def with_fights(status: SyncStatus, fights: tuple[Fight, ...]) -> SyncStatus:
         "slowed down. Take the field out of Git, or leave it to that manager with drift.managers or drift.ignore"
     )
     return replace(status, reason=TUG_OF_WAR, message=message)
+
+
+def after_look(
+    status: SyncStatus, health: Callable[[ObjectKey], HealthStatus], news: Container[ObjectKey] | None
+) -> SyncStatus:
+    """The status with the objects' health as it is now, without a reconcile; ``news`` is as in a reconcile."""
+    looked = (item if _is_known(item, news) else with_health(item, health(item.key)) for item in status.objects)
+    objects = _same_or_new(status.objects, looked)
+    return replace(status, objects=objects, health=worst(item.health for item in objects))
+
+
+def _same_or_new(before: tuple[ObjectStatus, ...], items: Iterable[ObjectStatus]) -> tuple[ObjectStatus, ...]:
+    """The items; the same tuple says to listeners, at no cost, that nothing has changed."""
+    found = tuple(items)
+    return before if len(found) == len(before) and all(map(is_, found, before)) else found
+
+
+def _is_known(item: ObjectStatus, news: Container[ObjectKey] | None) -> bool:
+    """Whether an object's health is surely what was seen last; of one that is not ours nobody tells what changes."""
+    return news is not None and item.action is ActionType.UNCHANGED and item.key not in news
 
 
 def with_health(item: ObjectStatus, health: HealthStatus) -> ObjectStatus:
@@ -198,7 +217,10 @@ def _window(result: Reconciliation) -> str:
 
 
 def _objects(
-    result: Reconciliation, before: SyncStatus, health: Callable[[ObjectKey], HealthStatus]
+    result: Reconciliation,
+    before: SyncStatus,
+    health: Callable[[ObjectKey], HealthStatus],
+    news: Container[ObjectKey] | None,
 ) -> Iterator[ObjectStatus]:
     """Every object's status; what has not changed since the last reconcile is not made anew."""
     same_inputs = before.attempted is not None and before.attempted.tree == result.revision.tree
@@ -207,6 +229,9 @@ def _objects(
         item = known.get(outcome.action.key)
         if item is None or item.action is not ActionType.UNCHANGED or item.action is not outcome.action.type:
             item = _object(outcome)
+        elif _is_known(item, news):
+            yield item
+            continue
         yield with_health(item, health(item.key))
 
 

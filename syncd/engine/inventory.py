@@ -198,7 +198,7 @@ class InventoryStore:
         Raises:
             ConflictError: Somebody else has written it since ``current`` was read.
         """
-        self._memory.inventory = self._memory.quiet = None  # until it is known how this ends
+        self._memory.inventory = None  # until it is known how this ends
         resource = require_kind(self._cluster.discovery, current.key.group_kind)
         pages = current.pages_of(keys)
         self._pages.write(current, pages, deadline)

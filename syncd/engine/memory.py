@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from syncd.engine.quiet import Quiet
+    from syncd.engine.basis import Basis
     from syncd.inventory import ApplyConfig
     from syncd.model import Manifest, ObjectKey
     from syncd.plan.desired import DesiredSet
@@ -43,7 +43,7 @@ class Memory:
         desired: The desired set.
         namespaces: Namespaces that were seen to exist.
         irreplaceable: The digests of manifests whose objects had to be restored when they were to be made anew.
-        quiet: The last reconcile, if it found nothing to do.
+        basis: The last reconcile, if the next one may build on it.
         spec: What the Sync asked for when they were found to need nothing.
         owner: The uid of the apply-config object that they carried then.
         inventory: The list as it was read or written last.
@@ -54,11 +54,17 @@ class Memory:
     discovery: object = None
     desired: DesiredSet | None = None
     namespaces: set[str] = field(default_factory=set)
-    quiet: Quiet | None = None
+    basis: Basis | None = None
     irreplaceable: dict[ObjectKey, bytes] = field(default_factory=dict)
     spec: SyncSpec | None = None
     owner: str = ""
     inventory: KnownInventory | None = None
+
+    def want(self, desired: DesiredSet) -> None:
+        """Take what Git wants now; what it does not want any more is not worth remembering."""
+        self.desired = desired
+        for key in self.settled.keys() - desired.by_key.keys():
+            del self.settled[key]
 
     def judge_by(self, spec: SyncSpec, owner: str) -> None:
         """Forget what was found to need nothing if that was under other rules, or with another owner's marks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import as_completed
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncd.cluster.errors import ApiError, NotFoundError, NotServedError
@@ -34,7 +35,7 @@ _COME_AND_GO = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease"})
 def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfig, claims: Claims) -> Observation:
     """What the live cache knows of everything that the plan is about."""
     cluster = work.cluster
-    versions = {item.key: item.manifest.api_version for item in desired.objects}
+    versions = {key: item.manifest.api_version for key, item in desired.by_key.items()}
     keys = versions.keys() | inventory.keys
     wanted, unclear, gone = _kinds(cluster.discovery.resources(), versions, keys)
     cluster.live.want(owner.sync, wanted, _places(keys))
@@ -45,18 +46,13 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
     for key in (key for key in keys if key.group_kind in problems):
         if doubt := cluster.live.doubt(key, versions.get(key, "")):
             unreadable[key] = doubt
-    live: dict[ObjectKey, LiveObject] = {}
-    for key in keys:
-        found = cluster.live.get(key, versions.get(key, ""))
-        if found is not None:
-            live[key] = found
+    live = _known(cluster, {key: versions.get(key, "") for key in keys})
     held = {
         key: what
         for key in inventory.keys - versions.keys()
         if key.group_kind in CONTAINERS and key in live
         if (what := contents(cluster, key, live[key].parse(), owner, work.deadline)) is not None
     }
-    claims.note(work.sync, frozenset(versions))
     left = inventory.keys - versions.keys()
     others = claims.of_others(work.sync, work.deadline) if left else Found({})
     users = Users(cluster, work.deadline, {})
@@ -72,6 +68,27 @@ def observe(work: Work, owner: Owner, desired: DesiredSet, inventory: ApplyConfi
         others.claimed,
         others.doubt,
     )
+
+
+def observe_part(work: Work, part: DesiredSet, inventory: ApplyConfig) -> Observation:
+    """What the live cache knows of some objects, in a reconcile that need not look at any other.
+
+    All kinds are watched already and known for sure, and nothing has left Git.
+
+    Args:
+        work: The reconcile.
+        part: The objects.
+        inventory: The apply-config object.
+    """
+    listed = replace(inventory, keys=inventory.keys & part.by_key.keys())
+    live = _known(work.cluster, {key: item.manifest.api_version for key, item in part.by_key.items()})
+    return Observation(listed, live, settled=work.memory.settled)
+
+
+def _known(cluster: Cluster, versions: Mapping[ObjectKey, str]) -> dict[ObjectKey, LiveObject]:
+    """What the live cache has of objects, each in the version that Git writes it in."""
+    found = ((key, cluster.live.get(key, version)) for key, version in versions.items())
+    return {key: live for key, live in found if live is not None}
 
 
 def look_for_users(users: Users, keys: Iterable[ObjectKey]) -> dict[str, Mapping[ObjectKey, tuple[User, ...]]]:

@@ -57,7 +57,10 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A plan and all that was needed to make it."""
+    """A plan and all that was needed to make it.
+
+    ``observed`` and ``plan`` may be about a part of what is desired, if the rest is known to need nothing.
+    """
 
     desired: DesiredSet
     inventory: ApplyConfig
@@ -110,7 +113,7 @@ def _apply(work: Work, prepared: Prepared) -> tuple[Outcome, ...]:
     rest = map(foregone, prepared.plan.of(ActionType.UNCHANGED, ActionType.SKIP))
     if not writes:
         return tuple(rest)
-    desired = {item.key: item for item in prepared.desired.objects}
+    desired = prepared.desired.by_key
     applier = Applier(work, desired, prepared.observed, prepared.policy)
     graph = build_graph(writes, desired.keys())
     return (*_execute(work, writes, graph, applier.carry_out, Readiness(work).missing), *rest)
@@ -123,7 +126,7 @@ def prune(work: Work, prepared: Prepared) -> tuple[Outcome, ...]:
     rest = map(foregone, (action for action in kept if action.write is None))
     if not actions:
         return tuple(rest)
-    wanted = [item.key for item in prepared.desired.objects]
+    wanted = prepared.desired.by_key.keys()
     declared = prepared.desired.declared
     context = prune_context(wanted, prepared.observed, prepared.policy, declared)
     context = occupy(context, (action.key for action in kept))
@@ -145,14 +148,12 @@ def _execute(
 
 def remember_settled(prepared: Prepared, memory: Memory) -> None:
     """Remember which objects were found to need nothing, so that the next plan need not compare them."""
-    digests = {item.key: item.digest for item in prepared.desired.objects}
-    for key in memory.settled.keys() - digests.keys():
-        del memory.settled[key]
+    desired = prepared.desired.by_key
     for action in prepared.plan.of(ActionType.UNCHANGED):
         key, version = action.key, prepared.observed.live[action.key].resource_version
-        known = memory.settled.get(key)
-        if known is None or known.desired != digests[key]:
-            memory.settled[key] = Settled(digests[key], version)
+        known, digest = memory.settled.get(key), desired[key].digest
+        if known is None or known.desired != digest:
+            memory.settled[key] = Settled(digest, version)
         elif known.resource_version != version:
             memory.settled[key] = known._replace(resource_version=version)
 

@@ -12,15 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncd.engine import home, listing
+from syncd.engine.basis import Basis, Inputs
 from syncd.engine.claims import Claims
 from syncd.engine.diagnose import diagnose
 from syncd.engine.inventory import InventoryStore, own_key
 from syncd.engine.kinds import look_up
 from syncd.engine.memory import Memory
-from syncd.engine.observe import observe, probe
+from syncd.engine.observe import observe, observe_part, probe
 from syncd.engine.owned import release_all
 from syncd.engine.perform import Prepared, Stopwatch, carry_out, foregone, prune, remember_settled
-from syncd.engine.quiet import Inputs, Quiet, is_quiet
 from syncd.engine.rehearse import rehearse
 from syncd.engine.result import Reconciliation
 from syncd.engine.work import Work
@@ -144,11 +144,13 @@ class Reconciler:
         inventory = settled.inventory
         policy = self._policy(work, inventory)
         inputs = Inputs.now(desired, inventory, policy, work.cluster.live)
-        if memory.quiet is not None and memory.quiet.inputs.same_as(inputs):
-            return replace(memory.quiet.result, revision=revision, durations=watch.durations)
-        prepared = self._prepare(work, inventory, desired, policy, watch)
+        basis, memory.basis = memory.basis, None  # until it is known how this ends
+        focus = basis.focus(inputs, work.cluster.live) if basis else None
+        prepared = self._prepare(work, inventory, desired, policy, watch, focus=focus)
         result = settled.retell(carry_out(work, store, prepared, watch))
-        memory.quiet = Quiet.of(inputs, result) if is_quiet(prepared.observed, result) else None
+        if basis and focus is not None:
+            result = basis.extended(result)
+        memory.basis = Basis.of(inputs, prepared.observed, result, basis)
         return result
 
     def _only_say(self, work: Work, inventory: ApplyConfig, desired: DesiredSet, watch: Stopwatch) -> Reconciliation:
@@ -237,16 +239,31 @@ class Reconciler:
         watch: Stopwatch,
         *,
         look_closer: bool = False,
+        focus: frozenset[ObjectKey] | None = None,
     ) -> Prepared:
-        """Look and plan; ``look_closer`` also reads what the live cache cannot know, because it has no owner yet."""
+        """Look and plan.
+
+        Args:
+            work: The reconcile.
+            inventory: The apply-config object.
+            desired: What Git wants.
+            policy: The Sync's rules.
+            watch: Takes the time.
+            look_closer: Also read what the live cache cannot know, because it has no owner yet.
+            focus: The objects to look at, if the others are known to need nothing.
+        """
         work.memory.judge_by(work.sync.spec, inventory.uid)
+        part = desired if focus is None else desired.only(focus)
         with watch.stage("observe"):
-            observed = observe(work, policy.owner, desired, inventory, self._claims)
+            if focus is None:
+                observed = observe(work, policy.owner, desired, inventory, self._claims)
+            else:
+                observed = observe_part(work, part, inventory)
             if look_closer:
-                unseen = ({item.key for item in desired.objects} | inventory.keys) - observed.live.keys()
+                unseen = (desired.by_key.keys() | inventory.keys) - observed.live.keys()
                 observed = replace(observed, live={**observed.live, **probe(work, sorted(unseen))})
         with watch.stage("plan"):
-            plan = build(desired, observed, policy)
+            plan = build(part, observed, policy)
         return Prepared(desired, inventory, observed, policy, plan)
 
     def _desired(self, work: Work) -> DesiredSet:
@@ -259,15 +276,17 @@ class Reconciler:
             target, own = work.sync.spec.target, own_key(work.sync)
             desired = resolve(manifests, namespaced=self._namespaced, target=target, reserved=own)
             duplicates(item.manifest for item in desired.objects)  # once more: now that namespaces are filled in
-            memory.desired = desired
+            memory.want(desired)
+            self._claims.note(work.sync, frozenset(desired.by_key))
             memory.manifests, memory.discovery = manifests, self._cluster.discovery.resources()
+        assert memory.desired is not None  # noqa: S101 - it was resolved just now, or before
         return memory.desired
 
     def _wanted(self, sync: Sync, deadline: Deadline, max_age: float) -> frozenset[ObjectKey]:
         """What a Sync's source wants now, or wanted at most so many seconds ago."""
         manifests = self._sources.manifests(sync, self._sources.resolve(sync, deadline, max_age), deadline)
         desired = resolve(manifests, namespaced=self._namespaced, target=sync.spec.target)
-        return frozenset(item.key for item in desired.objects)
+        return frozenset(desired.by_key)
 
     def _namespaced(self, api_version: str, kind: GroupKind) -> bool | None:
         resource = look_up(self._cluster.discovery, api_version, kind.kind)

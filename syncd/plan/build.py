@@ -29,7 +29,7 @@ def build(desired: DesiredSet, observed: Observation, policy: Policy, *, unlimit
         policy: The Sync's rules.
         unlimited: Everything is meant to go, so that the number of prunes is no reason to hold them.
     """
-    wanted = {item.key for item in desired.objects}
+    wanted = desired.by_key.keys()
     candidates = observed.inventory.keys - wanted - _meant_by(desired.unknown, observed.inventory.keys)
     unclaimed = candidates - observed.claimed.keys()
     held = (

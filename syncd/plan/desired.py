@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import orjson
@@ -23,12 +24,13 @@ from syncd.plan.permitted import check
 from syncd.plan.settings import Desired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from syncd.spec import Target
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DesiredSet:
     """All that Git wants, sorted out.
 
@@ -45,6 +47,15 @@ class DesiredSet:
     home: ObjectKey | None = None
     homeless: bool = True
     declared: frozenset[ObjectKey] = frozenset()
+
+    @cached_property
+    def by_key(self) -> Mapping[ObjectKey, Desired]:
+        """What can be planned, by key."""
+        return {item.key: item for item in self.objects}
+
+    def only(self, keys: AbstractSet[ObjectKey]) -> DesiredSet:
+        """As much of it as is about these objects."""
+        return replace(self, objects=tuple(self.by_key[key] for key in sorted(keys & self.by_key.keys())))
 
 
 def resolve(

@@ -11,8 +11,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 import syncd
 from syncd.daemon.status import SyncState
 from syncd.model import OutcomeStatus
+from syncd.telemetry.gauges import SOURCE_REASONS
 from syncd.telemetry.live import LiveCollector
-from syncd.telemetry.syncs import SOURCE_REASONS, SyncCollector
+from syncd.telemetry.syncs import SyncCollector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,235 +15,19 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from syncd.daemon.status import SyncState, SyncStatus
-from syncd.health import Health
 from syncd.inventory.applyconfig import LIST_LIMIT
-from syncd.model import ActionType, OutcomeStatus
-from syncd.plan.prune import allowance
-from syncd.source.errors import SourceError
+from syncd.telemetry.gauges import OBJECTS, STATE, is_applied, manager_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from prometheus_client import Metric
 
-    from syncd.daemon.status import DriftRecord, ObjectStatus
+    from syncd.daemon.status import DriftRecord
+    from syncd.telemetry.gauges import Gauge, Sample
 
-
-def _reasons(kind: type[SourceError]) -> frozenset[str]:
-    return frozenset((kind.reason,)).union(*(_reasons(each) for each in kind.__subclasses__()))
-
-
-SOURCE_REASONS: Final = _reasons(SourceError)
-"""Why a repository could not be followed or read."""
-STATE_VALUES: Final = {SyncState.SYNCED: 0, SyncState.OUT_OF_SYNC: 1, SyncState.UNKNOWN: 2}
-
-_Sample = tuple[tuple[str, ...], float]
-_Labels = tuple[str, ...]
-
-
-def _timestamp(value: datetime | None) -> Iterator[_Sample]:
-    if value is not None:
-        yield (), value.timestamp()
-
-
-def _count(items: Iterable[str]) -> Iterator[_Sample]:
-    for label, number in Counter(items).items():
-        yield (label,), float(number)
-
-
-@dataclass(frozen=True, slots=True)
-class _Gauge:
-    """One gauge of a Sync: a name, what it means, its labels beside ``sync``, and how to read it from a status."""
-
-    name: str
-    meaning: str
-    read: Callable[[SyncStatus], Iterable[_Sample]]
-    labels: tuple[str, ...] = ()
-
-
-def _one(read: Callable[[SyncStatus], float]) -> Callable[[SyncStatus], Iterable[_Sample]]:
-    return lambda status: (((), float(read(status))),)
-
-
-def _open(status: SyncStatus) -> Iterator[DriftRecord]:
-    return (record for record in status.drift if record.corrected_at is None)
-
-
-def _drift(status: SyncStatus) -> Iterator[_Sample]:
-    found = Counter((str(record.key.group_kind), record.reason.value) for record in _open(status))
-    for labels, number in found.items():
-        yield labels, float(number)
-
-
-_MOST_MANAGERS: Final = 20
-"""Field managers that one Sync's series name; names come from whoever writes to the cluster, so they need a bound."""
-
-
-def manager_label(manager: str, named: Collection[str]) -> str:
-    """The field manager to name, when these are named already."""
-    name = manager or "unknown"
-    return name if name in named or len(named) < _MOST_MANAGERS else "other"
-
-
-def _drift_managers(status: SyncStatus) -> Iterator[_Sample]:
-    found: Counter[str] = Counter()
-    for record in _open(status):
-        found[manager_label(record.manager, found)] += 1
-    for name, number in found.items():
-        yield (name,), float(number)
-
-
-def _fights(status: SyncStatus) -> Iterator[_Sample]:
-    found: Counter[str] = Counter()
-    for fight in status.fights:
-        found[manager_label(fight.manager, found)] += 1
-    for name, number in found.items():
-        yield (name,), float(number)
-
-
-def _inventory_bytes(status: SyncStatus) -> float:
-    """What the keys take in the list, each with the end of its line."""
-    return sum(
-        len(str(item.key)) + 1
-        for item in status.objects
-        if item.action is not ActionType.PRUNE or item.outcome is not OutcomeStatus.DONE
-    )
-
-
-def _applied(status: SyncStatus) -> bool:
-    """Whether what Git said last is what was applied last: by tree, for other trees are no business of this Sync."""
-    return status.attempted is None or (status.applied is not None and status.applied.tree == status.attempted.tree)
-
-
-def _kept(item: ObjectStatus) -> bool:
-    return item.action is ActionType.KEEP and item.outcome is OutcomeStatus.DONE
-
-
-_STATE: Final = (
-    _Gauge(
-        "syncd_sync_state",
-        "How the cluster compares with Git: 0 Synced, 1 OutOfSync, 2 Unknown.",
-        _one(lambda status: STATE_VALUES[status.state]),
-    ),
-    _Gauge(
-        "syncd_sync_health",
-        "The worst health of the Sync's objects: 0 Healthy, 1 Suspended, 2 Progressing, 3 Missing, 4 Degraded, "
-        "5 Unknown. Absent while no health is known.",
-        lambda status: () if status.health is None else (((), float(status.health.severity)),),
-    ),
-    _Gauge("syncd_sync_suspended", "1 while the Sync is suspended.", _one(lambda status: status.sync.spec.suspend)),
-    _Gauge(
-        "syncd_sync_interval_seconds",
-        "How long after a reconcile that went well the next one is due.",
-        _one(lambda status: status.sync.spec.interval),
-    ),
-    _Gauge(
-        "syncd_sync_consecutive_failures",
-        "Reconciles in a row that have failed; 0 after one that went well.",
-        _one(lambda status: status.failures),
-    ),
-    _Gauge(
-        "syncd_sync_failing_since_timestamp_seconds",
-        "When the present run of failures began. Absent while nothing fails.",
-        lambda status: _timestamp(status.failing_since),
-    ),
-    _Gauge(
-        "syncd_sync_source_failing",
-        "1 while the last reconcile failed because its repository could not be followed or read.",
-        _one(lambda status: bool(status.error) and status.reason in SOURCE_REASONS),
-    ),
-    _Gauge(
-        "syncd_sync_waiting",
-        "1 for the reason for which the Sync waits or is held back, such as Progressing or TugOfWar. Absent while it "
-        "is not.",
-        lambda status: (((status.reason,), 1.0),) if status.message else (),
-        ("reason",),
-    ),
-    _Gauge(
-        "syncd_sync_tug_of_war_objects",
-        "Objects that somebody changes back as often as they are repaired, by the rival's field manager. Absent while "
-        "there is none.",
-        _fights,
-        ("manager",),
-    ),
-    _Gauge(
-        "syncd_sync_last_attempt_timestamp_seconds",
-        "When the last reconcile ended. Absent before the first.",
-        lambda status: _timestamp(status.last_attempt),
-    ),
-    _Gauge(
-        "syncd_sync_last_success_timestamp_seconds",
-        "When the last reconcile without an error ended. Absent before the first.",
-        lambda status: _timestamp(status.last_success),
-    ),
-    _Gauge(
-        "syncd_sync_last_duration_seconds",
-        "How long the last reconcile took in all. Absent before the first.",
-        lambda status: (((), status.durations["total"]),) if "total" in status.durations else (),
-    ),
-    _Gauge(
-        "syncd_sync_prune_held",
-        "1 while objects have left Git and none of them is pruned; syncd_sync_kept_objects says why.",
-        _one(lambda status: bool(status.prune_held)),
-    ),
-    _Gauge(
-        "syncd_sync_prune_budget_objects",
-        "How many objects one reconcile may prune: the smaller of the Sync's two budgets, for the size of its "
-        "inventory.",
-        _one(lambda status: allowance(status.sync.spec.prune.budget, status.inventory_size)),
-    ),
-    _Gauge(
-        "syncd_sync_inventory_objects",
-        "Objects that the Sync manages: the size of its apply-config object.",
-        _one(lambda status: status.inventory_size),
-    ),
-    _Gauge(
-        "syncd_sync_drift_objects",
-        "Objects that drift now, by kind and reason (changed, missing, extra, owner-lost). Absent while none does.",
-        _drift,
-        ("kind", "reason"),
-    ),
-    _Gauge(
-        "syncd_sync_drift_manager_objects",
-        "Objects that drift now, by the field manager that wrote last what differs; unknown when nobody says, as for "
-        "an object that is missing. Absent while none does.",
-        _drift_managers,
-        ("manager",),
-    ),
-    _Gauge(
-        "syncd_sync_drift_oldest_timestamp_seconds",
-        "Since when the oldest drift is there that has not been repaired. Absent while there is none.",
-        lambda status: _timestamp(min((record.since for record in _open(status)), default=None)),
-    ),
-)
-
-_OBJECTS: Final = (
-    _Gauge(
-        "syncd_sync_inventory_bytes",
-        "What the list of these takes in the apply-config object.",
-        _one(_inventory_bytes),
-    ),
-    _Gauge(
-        "syncd_sync_kept_objects",
-        "Objects that left Git and are not pruned, by the reason why.",
-        lambda status: _count(item.reason for item in status.objects if _kept(item)),
-        ("reason",),
-    ),
-    _Gauge(
-        "syncd_sync_pending_objects",
-        "Objects whose action has failed or waits for another one, by reason.",
-        lambda status: _count(item.reason for item in status.objects if item.outcome is not OutcomeStatus.DONE),
-        ("reason",),
-    ),
-    _Gauge(
-        "syncd_sync_unhealthy_objects",
-        "Objects that are not Healthy, by health. Absent while all are.",
-        lambda status: _count(item.health for item in status.objects if item.health not in (None, Health.HEALTHY)),
-        ("health",),
-    ),
-)
-"""These look at every object, so they are computed only when the objects have changed."""
+Labels = tuple[str, ...]
 
 _COUNTERS: Final = {
     "syncd_sync_reconciles": ("Reconciles that ended, by result: success or failure.", ("result",)),
@@ -259,10 +43,11 @@ class _Series:
     """All series of one Sync."""
 
     status: SyncStatus
-    state: list[list[_Sample]] = field(default_factory=list)
-    objects: list[list[_Sample]] = field(default_factory=list)
+    state: list[list[Sample]] = field(default_factory=list)
+    objects: list[list[Sample]] | None = None
+    """None until somebody asks: they look at every object, and most changes are not looked at."""
     behind_since: float | None = None
-    counters: dict[str, Counter[_Labels]] = field(default_factory=lambda: {name: Counter() for name in _COUNTERS})
+    counters: dict[str, Counter[Labels]] = field(default_factory=lambda: {name: Counter() for name in _COUNTERS})
     newest_correction: datetime | None = None
     applied_tree: str = ""
 
@@ -281,15 +66,13 @@ class SyncCollector(Collector):
 
     def update(self, status: SyncStatus) -> None:
         """Take a Sync's new status."""
-        state = [list(gauge.read(status)) for gauge in _STATE]
-        with self._lock:
-            known = self._series.get(status.id)
-            reuse = known is not None and known.status.objects is status.objects and known.objects
-        objects = known.objects if known and reuse else [list(gauge.read(status)) for gauge in _OBJECTS]
+        state = [list(gauge.read(status)) for gauge in STATE]
         with self._lock:
             series = self._series.setdefault(status.id, _Series(status))
-            series.status, series.state, series.objects = status, state, objects
-            if _applied(status):
+            if series.status.objects is not status.objects:
+                series.objects = None
+            series.status, series.state = status, state
+            if is_applied(status):
                 series.behind_since = None
             elif series.behind_since is None:
                 series.behind_since = self._clock()
@@ -360,14 +143,21 @@ class SyncCollector(Collector):
             if one.behind_since is not None:
                 behind.add_metric((sync_id,), one.behind_since)
         yield behind
-        for gauges, attribute in ((_STATE, "state"), (_OBJECTS, "objects")):
-            for index, gauge in enumerate(gauges):
-                family = GaugeMetricFamily(gauge.name, gauge.meaning, labels=("sync", *gauge.labels))
-                for sync_id, one in series:
-                    for labels, value in getattr(one, attribute)[index]:
-                        family.add_metric((sync_id, *labels), value)
-                yield family
+        yield from _families(STATE, [(sync_id, one.state) for sync_id, one in series])
+        yield from _families(OBJECTS, [(sync_id, self._objects(one)) for sync_id, one in series])
         yield from self._counters(series)
+
+    def _objects(self, series: _Series) -> list[list[Sample]]:
+        """What is computed from every object, once for each change."""
+        with self._lock:
+            status, known = series.status, series.objects
+        if known is not None:
+            return known
+        found = [list(gauge.read(status)) for gauge in OBJECTS]
+        with self._lock:
+            if series.status.objects is status.objects:
+                series.objects = found
+        return found
 
     def _by_state(self, series: list[tuple[str, _Series]]) -> Metric:
         family = GaugeMetricFamily("syncd_syncs", "Syncs, by how the cluster compares with Git.", labels=("state",))
@@ -402,3 +192,13 @@ class SyncCollector(Collector):
                 for labels, value in samples:
                     family.add_metric((sync_id, *labels), value)
             yield family
+
+
+def _families(gauges: Sequence[Gauge], series: Sequence[tuple[str, list[list[Sample]]]]) -> Iterator[Metric]:
+    """Each gauge with its samples of all Syncs."""
+    for index, gauge in enumerate(gauges):
+        family = GaugeMetricFamily(gauge.name, gauge.meaning, labels=("sync", *gauge.labels))
+        for sync_id, samples in series:
+            for labels, value in samples[index]:
+                family.add_metric((sync_id, *labels), value)
+        yield family

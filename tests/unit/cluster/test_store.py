@@ -243,6 +243,19 @@ def test_equal_counts_of_changes_say_that_the_objects_are_equal(history: list[st
             kept.begin_list()
             kept.replace([obj(version)] if version % 2 else [])
         assert (kept.get(KEY) is before) == (kept.changes("me") == counted)
+        assert kept.changed_since("me", counted) == frozenset({KEY} if kept.get(KEY) is not before else ())
+
+
+def test_changes_are_named_for_as_long_as_they_are_remembered() -> None:
+    kept = KindStore()
+    for number in range(store.LAST_CHANGES):
+        kept.see(obj(number + 1, uid=str(number), name=str(number)))
+    last_two = frozenset(KEY._replace(name=str(store.LAST_CHANGES - back)) for back in (1, 2))
+    assert kept.changed_since("me", store.LAST_CHANGES - 2) == last_two
+    assert len(kept.changed_since("me", 0) or ()) == store.LAST_CHANGES
+    kept.see(obj(store.LAST_CHANGES + 1))
+    assert kept.changed_since("me", 0) is None, "one has been forgotten"
+    assert kept.changed_since("me", 2 * store.LAST_CHANGES) is None, "those were counted by another store"
 
 
 def test_what_happens_to_objects_of_others_changes_no_count_of_mine() -> None:

@@ -81,6 +81,9 @@ class FakeLive:
     def get(self, *_: object) -> None:
         return None
 
+    def moment(self, *_: object) -> None:
+        return None
+
 
 class Harness:
     def __init__(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from syncd.daemon.ledger import DriftLedger
-from syncd.daemon.report import after_error, after_reconcile
+from syncd.daemon.report import after_error, after_look, after_reconcile
 from syncd.daemon.status import SyncState, SyncStatus
 from syncd.engine.result import Reconciliation
 from syncd.health import Health, HealthStatus
@@ -110,6 +110,23 @@ def test_the_worst_health_counts() -> None:
     result = Reconciliation(REVISION, plan, outcomes)
     status = after_reconcile(SyncStatus(SYNC), result, lambda key: HealthStatus(healths[key.name]), NOW)
     assert status.health is Health.DEGRADED
+
+
+def test_health_is_asked_again_only_of_what_may_have_changed_and_of_what_nobody_tells_about() -> None:
+    outcomes = [outcome(ActionType.UNCHANGED, name) for name in "abc"] + [outcome(ActionType.SKIP, "foreign")]
+    before = after(*outcomes)
+    asked: list[str] = []
+
+    def health(key: ObjectKey) -> HealthStatus:
+        asked.append(key.name)
+        return HealthStatus(Health.DEGRADED if key.name == "b" else Health.HEALTHY)
+
+    looked = after_look(before, health, {before.objects[1].key})
+    assert asked == ["b", "foreign"]
+    assert [item.health for item in looked.objects] == [Health.HEALTHY, Health.DEGRADED, Health.HEALTHY, Health.HEALTHY]
+    assert looked.health is Health.DEGRADED
+    assert after_look(looked, health, set()).objects is looked.objects
+    assert len(after_look(looked, health, None).objects) == len(asked) - 3
 
 
 def test_what_is_worth_telling_about_a_revision_is_the_message_where_there_is_no_other() -> None:
