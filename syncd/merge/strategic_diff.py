@@ -81,6 +81,8 @@ class _Difference:
         for key, new in modified.items():
             old = original.get(key, ABSENT)
             kind = type(new)
+            if kind is str and new == old:
+                continue  # most fields; a directive that says the same as before is none of the patch's business either
             if key == DIRECTIVE and old is not ABSENT:
                 patch.update(_directive(old, new))
             elif type(old) is not kind or (kind is not dict and kind is not list and old != new):
@@ -144,8 +146,13 @@ class _Difference:
         merge_key = field.merge_key
         if not merge_key:
             raise MergeKeyError("")
-        old_keys, new_keys = ([key_of(item, merge_key) for item in items] for items in (old, new))
-        changes, deletions = self._walk(_by_text(old, old_keys), _by_text(new, new_keys), field)
+        old_keys = [key_of(item, merge_key) for item in old]
+        new_keys = [key_of(item, merge_key) for item in new]
+        deletions: list[JSONValue] = []
+        if old_keys == new_keys and len(set(new_keys)) == len(new_keys):  # most often
+            changes = [item for pair in zip(old, new, strict=True) if (item := self._item(*pair, field))]
+        else:
+            changes, deletions = self._walk(_by_text(old, old_keys), _by_text(new, new_keys), field)
         if len(changes) > 1 or (changes and DIRECTIVE in changes[0]):
             changes = arranged(changes, new, merge_key)
         changes += deletions
@@ -157,7 +164,7 @@ class _Difference:
         self, olds: list[tuple[str, JSONObject]], news: list[tuple[str, JSONObject]], field: Field
     ) -> tuple[list[JSONValue], list[JSONValue]]:
         """Compare lists of maps side by side, sorted by key: items to merge, and directives to delete items."""
-        merge_key, schema, wanted = field.merge_key, field.schema.items, self._wanted
+        merge_key, wanted = field.merge_key, self._wanted
         changes: list[JSONValue] = []
         deletions: list[JSONValue] = []
         i = j = 0
@@ -171,17 +178,23 @@ class _Difference:
                     changes.append(news[j][1])
                 j += 1
             else:
-                try:
-                    inner = self.of_maps(olds[i][1], news[j][1], schema, retain_keys=field.retain_keys)
-                except MergeError as error:
-                    error.under(f"[{merge_key}={news[j][0]}]")
-                    raise
-                if inner:
-                    inner[merge_key] = news[j][1][merge_key]
+                if inner := self._item(olds[i][1], news[j][1], field):
                     changes.append(inner)
                 i += 1
                 j += 1
         return changes, deletions
+
+    def _item(self, old: JSONObject, new: JSONObject, field: Field) -> JSONObject:
+        """The patch for an item that both lists have, with its key; empty when there is no difference."""
+        merge_key = field.merge_key
+        try:
+            patch = self.of_maps(old, new, field.schema.items, retain_keys=field.retain_keys)
+        except MergeError as error:
+            error.under(f"[{merge_key}={go_text(new[merge_key])}]")
+            raise
+        if patch:
+            patch[merge_key] = new[merge_key]
+        return patch
 
     def _scalars_in_list(
         self, old: list[JSONValue], new: list[JSONValue]
