@@ -21,10 +21,14 @@ COPY syncd /build/sources/syncd
 RUN /build/install-syncd.sh /build/sources /opt/syncd
 
 FROM ${PYTHON_IMAGE}
-RUN --mount=type=bind,source=deploy/image/install-packages.sh,target=/build/install-packages.sh \
-    /build/install-packages.sh \
+RUN --mount=type=bind,source=deploy/image/install-packages.sh,target=/tmp/install-packages.sh \
+    /tmp/install-packages.sh \
+    # The base image leaves it out, and nothing can be written later.
+    && python3 -m compileall -q -f --invalidation-mode unchecked-hash -x '/(site-packages|lib2to3|tests?)/' /usr/local/lib/python3* \
     # ssh refuses to run for a user that has no name.
-    && useradd --uid 65532 --home-dir /var/lib/syncd --create-home --shell /usr/sbin/nologin syncd
+    && groupadd --gid 65532 syncd \
+    && useradd --uid 65532 --gid 65532 --no-log-init --no-create-home --home-dir /var/lib/syncd --shell /usr/sbin/nologin syncd \
+    && install --directory --owner=65532 --group=65532 /var/lib/syncd
 COPY --from=tools /out /usr/local/bin
 COPY --from=syncd /opt/syncd /opt/syncd
 ENV PATH=/opt/syncd/bin:$PATH \

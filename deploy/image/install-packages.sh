@@ -9,5 +9,5 @@ apt() {
         --option Dir::Cache::pkgcache= --option Dir::Cache::srcpkgcache= "$@"
 }
 apt update
-# git asks ssh for ssh:// repositories, gpg and ssh-keygen for signatures; tini ends what a killed program leaves behind.
-apt install --yes --no-install-recommends "$@" ca-certificates git gnupg openssh-client tini
+# git asks ssh for ssh:// repositories, gpg and ssh-keygen for signatures (sops needs no gpg); tini ends what a killed program leaves behind.
+apt install --yes --no-install-recommends "$@" ca-certificates git gpg openssh-client tini

@@ -19,5 +19,10 @@ pip() {
 }
 pip install --require-hashes --only-binary :all: --requirement "$here/requirements-build.txt"
 pip wheel --no-build-isolation --no-deps --wheel-dir "$work" "$sources"
-pip --python "$target/bin/python" install --require-hashes --only-binary :all: --requirement "$here/requirements.txt"
-pip --python "$target/bin/python" install --no-deps "$work"/syncd-*.whl
+pip --python "$target/bin/python" install --no-compile --require-hashes --only-binary :all: --requirement "$here/requirements.txt"
+pip --python "$target/bin/python" install --no-compile --no-deps "$work"/syncd-*.whl
+# The other half of the Kubernetes client, which nothing here imports, is 70 MB.
+rm -r "$target"/lib/python3*/site-packages/kubernetes/aio
+# The file system is read-only later, so whatever is not compiled now is compiled at each start. Builders change the times of
+# files that they copy, so these may not decide.
+"$target/bin/python" -m compileall -q -f --invalidation-mode unchecked-hash "$target/lib"

@@ -145,7 +145,8 @@ class Leadership:
         self._tell("released")
 
     def _left(self, term: int) -> float:
-        return self._election.left(now()) if self._election.term == term else 0.0
+        left = self._election.left(now())
+        return left if self._election.term == term else 0.0  # asked last: a new term counts before it has any time
 
     def _run(self) -> None:
         while not self._ending.is_set():

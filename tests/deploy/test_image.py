@@ -112,6 +112,9 @@ def test_syncd_runs_from_where_the_image_has_it(tmp_path: Path, monkeypatch: pyt
     run(tmp_path / "build" / "install-syncd.sh", tmp_path / "build" / "sources", tmp_path / "opt")
     bin_folder = tmp_path / "opt" / "bin"
     assert not (bin_folder / "pip").exists()
+    compiled = list((tmp_path / "opt" / "lib").rglob("*.pyc"))
+    assert len(compiled) >= len(list((tmp_path / "opt" / "lib").rglob("*.py")))
+    assert {file.read_bytes()[4:8] for file in compiled} == {b"\1\0\0\0"}, "valid whatever the times of the files are"
     frozen = run(sys.executable, "-m", "pip", "--python", bin_folder / "python", "freeze").lower().replace("_", "-")
     assert dict(re.findall(r"^([\w.-]+)==(\S+)", frozen, re.MULTILINE)).items() <= locked("requirements.txt").items()
     # The demo takes what belongs to the package but is no code: schemas, tables, sample environments.

@@ -52,7 +52,11 @@ def test_the_image_is_that_of_this_version_and_runs_as_the_dockerfile_says(tmp_p
     assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}" in dockerfile
     (data,) = [item["value"] for item in container["env"] if item["name"] == "SYNCD_DATA_DIR"]
     # The rest of the file system is read-only.
-    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {data, "/tmp"}
+    places = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    assert places.keys() == {data, "/tmp"}
+    # What renderers decrypt is in /tmp, and never gets to a disk.
+    volumes = {volume["name"]: volume["emptyDir"] for volume in pod["volumes"]}
+    assert volumes[places["/tmp"]]["medium"] == "Memory"
 
 
 @pytest.mark.controlplane

@@ -43,6 +43,11 @@ FORMER = {
         {"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"},
         remembers=True,
     ),
+    "Argo CD --server-side": Former(
+        ("apply", "--server-side", "--field-manager=argocd-controller"),
+        {},
+        {"argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web"},
+    ),
 }
 
 
