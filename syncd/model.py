@@ -175,12 +175,14 @@ class Manifest:
         api_version: ``group/version`` as written.
         body: The whole object. Never changed in place.
         origin: Where it was written.
+        hidden: Texts that came out of Secrets and are, or may have been, in the object: nobody may show them.
     """
 
     key: ObjectKey
     api_version: str
     body: JSONObject = field(repr=False)
     origin: Origin
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 # --- what is to be done --------------------------------------------------------------------------------------------

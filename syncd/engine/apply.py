@@ -12,6 +12,7 @@ from syncd.engine.replace import Replacer
 from syncd.model import Action, ActionType, JSONObject, Outcome, OutcomeStatus, SyncdError, WriteMethod
 from syncd.plan.desired import live_digest
 from syncd.plan.guards.contents import CRD
+from syncd.plan.mask import mask_text
 from syncd.plan.objects import as_it_was, creation, plan_existing
 from syncd.plan.settings import Settled
 
@@ -44,7 +45,9 @@ class Applier:
         try:
             done = self._apply(action)
         except SyncdError as error:
-            return Outcome(action, OutcomeStatus.FAILED, f"{action.key.display()}: {error}", error.reason)
+            hidden = action.manifest.hidden if action.manifest is not None else ()
+            message = mask_text(f"{action.key.display()}: {error}", hidden)
+            return Outcome(action, OutcomeStatus.FAILED, message, error.reason)
         if done.blocking:
             return Outcome(done, OutcomeStatus.FAILED, done.message, done.reason)
         return Outcome(done, OutcomeStatus.DONE)

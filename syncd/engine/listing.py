@@ -38,12 +38,14 @@ def _is_out(action: Action) -> bool:
 
 
 def unfinished(outcomes: Iterable[Outcome]) -> frozenset[ObjectKey]:
-    """What is still to leave the list: deletions that were asked for and are not confirmed."""
-    return frozenset(outcome.action.key for outcome in outcomes if _leaves(outcome.action) or _wants_prune(outcome))
+    """What is listed and may not be there: deletions that are not confirmed, and creations that came to nothing."""
+    return frozenset(outcome.action.key for outcome in outcomes if _leaves(outcome.action) or _is_undone(outcome))
 
 
-def _wants_prune(outcome: Outcome) -> bool:
-    return outcome.action.type is ActionType.PRUNE and outcome.status is not OutcomeStatus.DONE
+def _is_undone(outcome: Outcome) -> bool:
+    if outcome.action.type not in (ActionType.CREATE, ActionType.PRUNE):
+        return False
+    return outcome.status is not OutcomeStatus.DONE
 
 
 def _leaves(action: Action) -> bool:

@@ -11,6 +11,7 @@ from syncd.engine.replace import REPLACED
 from syncd.model import Action, ActionType, SyncdError
 from syncd.plan.desired import live_digest
 from syncd.plan.immutable import Cause, ImmutableFieldError, check_replaceable, immutable_fields
+from syncd.plan.mask import mask_text
 from syncd.plan.objects import as_it_was
 
 if TYPE_CHECKING:
@@ -57,7 +58,12 @@ def _immutable(action: Action, manifest: Manifest, error: InvalidError, policy: 
         check_replaceable(manifest, action.live, fields, policy)
     except ImmutableFieldError as refusal:
         return replace(
-            action, type=ActionType.SKIP, reason=refusal.reason, message=str(refusal), write=None, blocking=True
+            action,
+            type=ActionType.SKIP,
+            reason=refusal.reason,
+            message=mask_text(str(refusal), manifest.hidden),
+            write=None,
+            blocking=True,
         )
     message = f"{' and '.join(fields)} cannot be changed, so it will be deleted and created anew"
     return replace(action, reason=REPLACED, message=message)

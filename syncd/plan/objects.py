@@ -27,7 +27,7 @@ from syncd.plan.desired import live_digest
 from syncd.plan.fields import RELEASE_PATH, give_way, given_up, leaving, matching_paths, without
 from syncd.plan.lists import list_rules
 from syncd.plan.managers import managed_paths
-from syncd.plan.mask import mask_changes
+from syncd.plan.mask import mask_changes, mask_text
 
 if TYPE_CHECKING:
     from syncd.plan.fields import Release
@@ -132,7 +132,7 @@ def _merge(desired: Desired, live: JSONObject, observed: Observation, policy: Po
     )
     if merged.write is None:
         return _unchanged(manifest, release.shown)
-    changes = mask_changes(manifest.key.group_kind, merged.changes)
+    changes = mask_changes(manifest, merged.changes)
     found = None
     if not _only_releases(release, changes) and _same_manifest(
         live, modified, desired, observed.settled.get(desired.key)
@@ -260,7 +260,7 @@ def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | N
 
 
 def _failed(manifest: Manifest, error: SyncdError, live: JSONObject | None = None) -> Action:
-    return _blocked(manifest, error.reason, f"{manifest.origin}: {error}", live)
+    return _blocked(manifest, error.reason, mask_text(f"{manifest.origin}: {error}", manifest.hidden), live)
 
 
 def _reported(manifest: Manifest, found: Drift, toleration: Toleration) -> Action:

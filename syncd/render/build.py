@@ -108,9 +108,9 @@ class Build:
                 manifests, self.spec.overrides, tool=self._tool("kustomize"), runner=self.runner,
                 deadline=self.deadline, errors=self._errors,
             )  # fmt: skip
-        if self.spec.substitute is not None and self.given.values is not None:
+        if self.spec.substitute is not None and self.given.variables is not None:
             strict = self.spec.substitute.missing == "Refuse"
-            manifests = substitute(manifests, self.given.values, strict=strict, tree=self.tree, errors=self._errors)
+            manifests = substitute(manifests, self.given.variables, strict=strict, tree=self.tree, errors=self._errors)
         self._stop_at_errors()
         duplicates(manifests)
         return manifests

@@ -12,8 +12,7 @@ from syncd.render.substitute import variables
 from syncd.source.secrets import SecretPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from syncd.render.substitute import Variables
     from syncd.render.surroundings import Surroundings
     from syncd.spec import SyncSpec
 
@@ -22,7 +21,7 @@ class Given(NamedTuple):
     """Keys for decryption and values of variables; None for what the Sync does not ask for."""
 
     keys: Keys | None
-    values: Mapping[str, str] | None
+    variables: Variables | None
 
     def __repr__(self) -> str:
         return "Given(...)"
@@ -31,7 +30,8 @@ class Given(NamedTuple):
     def identity(self) -> str:
         """Equal if and only if all of it is. A hash, so that no secret is kept for longer than it is needed."""
         keys = [hashlib.sha256(part).hexdigest() for part in self.keys[:2]] if self.keys else None
-        return hashlib.sha256(orjson.dumps([keys, self.values], option=orjson.OPT_SORT_KEYS)).hexdigest()
+        values, secret = self.variables or (None, ())
+        return hashlib.sha256(orjson.dumps([keys, values, sorted(secret)], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def gather(spec: SyncSpec, surroundings: Surroundings, namespace: str) -> Given:
@@ -46,10 +46,10 @@ def gather(spec: SyncSpec, surroundings: Surroundings, namespace: str) -> Given:
         InvalidInputError: Something in it is not what it should be.
         SyncdError: A ConfigMap or Secret is missing, or cannot be read.
     """
-    keys = values = None
+    keys = found = None
     if (how := spec.decryption) is not None:
         place = SecretPlace.of(how.secret_file, how.secret_ref, namespace)
         keys = Keys.of(place.read(surroundings.secrets), str(place)) if place else None
     if spec.substitute is not None:
-        values = variables(spec.substitute, surroundings, namespace)
-    return Given(keys, values)
+        found = variables(spec.substitute, surroundings, namespace)
+    return Given(keys, found)

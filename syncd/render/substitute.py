@@ -8,18 +8,20 @@ that ``replicas: ${count}`` becomes a number there as well as here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.cluster.errors import SecretMissingError
 from syncd.kubescalar import resolve
 from syncd.kubeyaml import Document, YAMLError, load_all
+from syncd.plan import mask
 from syncd.render.envsubst import MissingVariableError, SubstitutionError, expand
-from syncd.render.errors import UnresolvedVariableError
+from syncd.render.errors import InvalidManifestError, UnresolvedVariableError
 from syncd.render.objects import manifests_of
 from syncd.spec.substitute import VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from syncd.model import InvalidInputError, JSONObject, JSONValue, Manifest, Origin
     from syncd.render.surroundings import Surroundings
@@ -35,7 +37,19 @@ _TEXTS_OF_KIND: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",
 """Maps whose values are texts to every API server, whatever they look like."""
 
 
-def variables(substitute: Substitute, surroundings: Surroundings, namespace: str) -> dict[str, str]:
+class Variables(NamedTuple):
+    """What manifests may name."""
+
+    values: dict[str, str]
+    """By name."""
+    secret: frozenset[str]
+    """The names of those whose values are from Secrets."""
+
+    def __repr__(self) -> str:
+        return "Variables(...)"
+
+
+def variables(substitute: Substitute, surroundings: Surroundings, namespace: str) -> Variables:
     """The values of all variables, read now.
 
     Args:
@@ -48,6 +62,7 @@ def variables(substitute: Substitute, surroundings: Surroundings, namespace: str
         SyncdError: A ConfigMap or Secret that is not optional is missing, or cannot be read.
     """
     found: dict[str, str] = {}
+    secret: set[str] = set()
     for source in substitute.from_:
         reader = surroundings.secrets if source.kind == "Secret" else surroundings.config_maps
         where = f"the {source.kind} {namespace}/{source.name}, which spec.substitute.from names"
@@ -64,13 +79,14 @@ def variables(substitute: Substitute, surroundings: Surroundings, namespace: str
                 found[name] = value.decode("utf-8").replace("\n", "")
             except UnicodeDecodeError:
                 raise UnresolvedVariableError(f"the value of {name} in {where} is not UTF-8 text") from None
+        secret = secret | data.keys() if source.kind == "Secret" else secret - data.keys()
     found.update({name: value.replace("\n", "") for name, value in substitute.values.items()})
-    return found
+    return Variables(found, frozenset(secret - substitute.values.keys()))
 
 
 def substitute(
     manifests: Iterable[Manifest],
-    values: Mapping[str, str],
+    variables: Variables,
     *,
     strict: bool,
     tree: Tree,
@@ -80,19 +96,22 @@ def substitute(
 
     Args:
         manifests: As they were rendered.
-        values: Of all variables.
+        variables: Their values; those that are from Secrets make the manifests say what is to be hidden in them.
         strict: Whether a variable without value and default is an error.
         tree: Has the files, to find the line of a mistake.
         errors: Gets what is wrong with single objects, which are left out.
     """
+    values = (variables.values[name] for name in variables.secret)
+    known = frozenset(value for value in values if len(value) >= mask.SHORTEST)
     done: list[Manifest] = []
     for manifest in manifests:
         if _is_switched_off(manifest.body):
-            done.append(manifest)
+            done.append(replace(manifest, hidden=known))
             continue
+        expander = _Expander(variables, strict=strict)
         try:
             body = {
-                key: _expanded(value, values, strict=strict, texts=key in _TEXTS_OF_KIND.get(manifest.key.kind, ()))
+                key: expander.expanded(value, texts=key in _TEXTS_OF_KIND.get(manifest.key.kind, ()))
                 for key, value in manifest.body.items()
             }
         except MissingVariableError as error:
@@ -103,7 +122,7 @@ def substitute(
         except SubstitutionError as error:
             errors.append(UnresolvedVariableError(f"{manifest.key.display()}: {error}", manifest.origin))
         else:
-            done += _checked(manifest, body, errors)
+            done += _checked(replace(manifest, hidden=known | expander.hidden), body, errors)
     return done
 
 
@@ -117,24 +136,50 @@ def _checked(manifest: Manifest, body: JSONObject, errors: list[InvalidInputErro
     if body == manifest.body:
         yield manifest
         return
-    place = manifest.origin
-    yield from manifests_of([Document(body, place.document, place.line)], b"", place, errors)
+    place, hidden = manifest.origin, manifest.hidden
+    wrong: list[InvalidInputError] = []
+    for changed in manifests_of([Document(body, place.document, place.line)], b"", place, wrong):
+        yield replace(changed, hidden=hidden)
+    errors += [InvalidManifestError(mask.mask_text(error.problem, hidden), error.origin) for error in wrong]
 
 
-def _expanded(value: JSONValue, values: Mapping[str, str], *, strict: bool, texts: bool = False) -> JSONValue:
-    """A value with all variables in its texts and keys replaced; ``texts`` when what is in it has to stay text."""
-    if isinstance(value, dict):
-        return {
-            expand(key, values, strict=strict) if "$" in key else key: _expanded(
-                item, values, strict=strict, texts=texts or (key in _TEXTS and isinstance(item, dict))
-            )
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_expanded(item, values, strict=strict, texts=texts) for item in value]
-    if not isinstance(value, str) or "$" not in value:
-        return value
-    return _read_again(value, expand(value, values, strict=strict), texts=texts)
+class _Expander:
+    """Replaces the variables of one object.
+
+    Attributes:
+        hidden: The texts that would not be what they are without the values of Secrets.
+    """
+
+    def __init__(self, variables: Variables, *, strict: bool) -> None:
+        self._values = variables.values
+        self._without = {**self._values, **dict.fromkeys(variables.secret, "")} if variables.secret else None
+        self._strict = strict
+        self.hidden: set[str] = set()
+
+    def expanded(self, value: JSONValue, *, texts: bool = False) -> JSONValue:
+        """A value with all variables in its texts and keys replaced; ``texts`` when what is in it has to stay text."""
+        if isinstance(value, dict):
+            return {
+                self._text(key): self.expanded(item, texts=texts or (key in _TEXTS and isinstance(item, dict)))
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self.expanded(item, texts=texts) for item in value]
+        if not isinstance(value, str) or "$" not in value:
+            return value
+        text = self._text(value)
+        read = _read_again(value, text, texts=texts)
+        if text in self.hidden:
+            self.hidden.update(mask.texts(read))
+        return read
+
+    def _text(self, text: str) -> str:
+        if "$" not in text:
+            return text
+        expanded = expand(text, self._values, strict=self._strict)
+        if self._without is not None and expand(text, self._without, strict=self._strict) != expanded:
+            self.hidden.add(expanded)
+        return expanded
 
 
 def _read_again(before: str, after: str, *, texts: bool) -> JSONValue:

@@ -6,7 +6,7 @@ import pytest
 
 from syncd.cluster.errors import SecretMissingError
 from syncd.render import Renderer, Surroundings
-from syncd.render.errors import InvalidInputsError, UnresolvedVariableError
+from syncd.render.errors import InvalidInputsError, InvalidManifestError, UnresolvedVariableError
 from syncd.source.errors import SecretNeedsClusterError
 from tests.unit.render.test_plain import config_map
 
@@ -161,3 +161,27 @@ def test_names_that_become_the_same_are_an_error(bench: Bench) -> None:
 def test_a_name_that_no_variable_can_have_is_refused(bench: Bench) -> None:
     with pytest.raises(ValueError, match="'a-b' is not the name of a variable"):
         bench.sync(substitute={"values": {"a-b": "1"}})
+
+
+def test_a_manifest_knows_what_in_it_came_out_of_a_secret(bench: Bench) -> None:
+    data = "data: {url: 'x://${user}:${password}@${host}', short: '${pin:0:2}', pin: '${pin}', plain: '${host}'}\n"
+    bench.repo.commit({"a.yaml": config_map("a") + data, "b.yaml": config_map("b")})
+    secrets = Shelf(s={"user": b"admin", "password": b"hunter2", "pin": b"1234", "host": b"secret.example.com"})
+    bench.renderer = Renderer(surroundings=Surroundings(secrets, Shelf(m={"user": b"admin"})))
+    sources = [{"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}]
+    spec = bench.sync(substitute={"values": {"host": "db"}, "from": sources})
+    one, other = bench.render(spec)
+    assert one.body["data"] == {"url": "x://admin:hunter2@db", "short": "12", "pin": "1234", "plain": "db"}
+    assert one.hidden == {"hunter2", "x://admin:hunter2@db", "12", "1234"}
+    assert other.hidden == {"hunter2"}
+    assert "hunter2" not in repr(one)
+    sources.pop()
+    bench.renderer = Renderer(surroundings=Surroundings(secrets))
+    assert "admin" in bench.render(bench.sync(substitute={"values": {"host": "db"}, "from": sources}))[1].hidden
+
+
+def test_an_object_that_a_secret_spoils_is_an_error_without_the_secret(bench: Bench) -> None:
+    bench.repo.commit({"a.yaml": config_map("a").replace("apiVersion: v1", "apiVersion: ${version}")})
+    bench.renderer = Renderer(surroundings=Surroundings(secrets=Shelf(s={"version": b"hunter2/hunter2/x"})))
+    with pytest.raises(InvalidManifestError, match=r"apiVersion '\*\*\*' is not like v1"):
+        rendered(bench, **{"from": [{"kind": "Secret", "name": "s"}]})
