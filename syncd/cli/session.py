@@ -12,7 +12,7 @@ import click
 import syncd
 from syncd.cluster import Cluster
 from syncd.cluster.capabilities import ServerFacts
-from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
+from syncd.cluster.secrets import ClusterData
 from syncd.daemon.config import load_syncs
 from syncd.engine.sources import Sources
 from syncd.render import Capabilities, Renderer, Surroundings
@@ -51,7 +51,7 @@ def open_sources(
     data_dir: Path, stop: threading.Event, cluster: Cluster | None = None, observer: GitObserver | None = None
 ) -> Sources:
     """Make ready to read Git and to render; without a cluster there are no Secrets to read."""
-    secrets = ClusterSecrets(cluster.client) if cluster else NoCluster()
+    secrets = ClusterData.secrets(cluster.client) if cluster else NoCluster()
     repositories = Repositories(data_dir / "mirrors", stop=stop, observer=observer, secrets=secrets)
     return Sources(repositories, Renderer(stop=stop, surroundings=_surroundings(cluster)))
 
@@ -62,8 +62,8 @@ def _surroundings(cluster: Cluster | None) -> Surroundings:
         return Surroundings()
     facts = ServerFacts(cluster.transport, cluster.discovery)
     return Surroundings(
-        secrets=ClusterSecrets(cluster.client),
-        config_maps=ClusterConfigMaps(cluster.client),
+        secrets=ClusterData.secrets(cluster.client),
+        config_maps=ClusterData.config_maps(cluster.client),
         capabilities=lambda: Capabilities(*facts.get()),
     )
 

@@ -13,59 +13,51 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from syncd.cluster.client import Client
-    from syncd.model import JSONObject
 
 _SECRETS: Final = Resource("", "v1", "Secret", "secrets", namespaced=True)
 _CONFIG_MAPS: Final = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 
 
-class ClusterSecrets:
-    """Reads Secrets, one request for each question, so that what was rotated is seen. Safe to use from many threads."""
+class ClusterData:
+    """Reads Secrets, or ConfigMaps in the same way: one request for each question, so that what was rotated is seen.
 
-    def __init__(self, client: Client) -> None:
+    Safe to use from many threads.
+    """
+
+    def __init__(self, client: Client, resource: Resource) -> None:
         self._client = client
+        self._resource = resource
+
+    @classmethod
+    def secrets(cls, client: Client) -> ClusterData:
+        """Those of Secrets."""
+        return cls(client, _SECRETS)
+
+    @classmethod
+    def config_maps(cls, client: Client) -> ClusterData:
+        """Those of ConfigMaps."""
+        return cls(client, _CONFIG_MAPS)
 
     def read(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        """The decoded data of a Secret, by key.
+        """The data of a Secret or ConfigMap, by key, decoded.
 
         Raises:
-            SecretMissingError: There is no such Secret.
+            SecretMissingError: There is none of that name.
             SecretUnavailableError: syncd may not read it.
             ApiError: The server does not answer, or not as it should.
         """
-        found = _get(self._client, _SECRETS, namespace, name)
-        return _decoded(found.get("data"), f"the Secret {namespace}/{name}")
-
-
-class ClusterConfigMaps:
-    """Reads ConfigMaps in the same way."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def read(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        """The data of a ConfigMap, by key.
-
-        Raises:
-            SecretMissingError: There is no such ConfigMap.
-            SecretUnavailableError: syncd may not read it.
-            ApiError: The server does not answer, or not as it should.
-        """
-        found = _get(self._client, _CONFIG_MAPS, namespace, name)
+        where = f"the {self._resource.kind} {namespace}/{name}"
+        try:
+            found = self._client.get(self._resource, namespace, name)
+        except NotFoundError:
+            raise SecretMissingError(f"{where} does not exist; create it with the keys that are needed") from None
+        except ForbiddenError:
+            allow = f"allow syncd's service account to get it (RBAC: verb get on {self._resource.plural})"
+            raise SecretUnavailableError(f"{where} may not be read: {allow}") from None
+        if self._resource is _SECRETS:
+            return _decoded(found.get("data"), where)
         texts = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
-        return {**texts, **_decoded(found.get("binaryData"), f"the ConfigMap {namespace}/{name}")}
-
-
-def _get(client: Client, resource: Resource, namespace: str, name: str) -> JSONObject:
-    where = f"the {resource.kind} {namespace}/{name}"
-    try:
-        return client.get(resource, namespace, name)
-    except NotFoundError:
-        raise SecretMissingError(f"{where} does not exist; create it with the keys that are needed") from None
-    except ForbiddenError:
-        raise SecretUnavailableError(
-            f"{where} may not be read: allow syncd's service account to get it (RBAC: verb get on {resource.plural})"
-        ) from None
+        return {**texts, **_decoded(found.get("binaryData"), where)}
 
 
 def _decoded(data: Mapping[str, str] | None, where: str) -> dict[str, bytes]:

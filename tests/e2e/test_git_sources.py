@@ -143,7 +143,7 @@ def has_reason(reason: str, status: dict[str, Any]) -> bool:
 def test_many_syncs_of_one_repository_ask_and_fetch_as_one(tmp_path: Path, repository: Repository) -> None:
     names = [f"sync-{number}" for number in range(12)]
     files = {f"{name}/a.yaml": MAP.replace("settings", name) % "blue" for name in names}
-    commit = repository.commit(files)
+    first = commit = repository.commit(files)
     (tmp_path / "webhook").write_text("open sesame\n")
     sandbox = Sandbox(tmp_path)
     try:
@@ -163,6 +163,16 @@ def test_many_syncs_of_one_repository_ask_and_fetch_as_one(tmp_path: Path, repos
                     daemon.wait_synced(name, commit)
                 # Those that were woken after the first had asked already may ask once more.
                 assert sum("info/refs" in request for request in server.seen) < len(names)
+                # Of a burst of commits the newest alone is applied, and the same call again and again does no harm.
+                second, burst = commit, 20
+                for number in range(burst):
+                    text = f"number-{number}"
+                    commit = repository.commit({name: body.replace("blue", text) for name, body in files.items()})
+                for _ in range(burst):
+                    push_event(daemon, url)
+                for name in names:
+                    history = daemon.wait_synced(name, commit)["history"]
+                    assert {entry["revision"]["commit"] for entry in history} == {first, second, commit}
     finally:
         sandbox.server.stop()
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from syncd.cluster.errors import SecretMissingError, SecretUnavailableError, ServerError
-from syncd.cluster.secrets import ClusterConfigMaps, ClusterSecrets
+from syncd.cluster.secrets import ClusterData
 from tests.unit.cluster.test_client import client_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ def test_a_secret_is_read_decoded_and_anew_each_time() -> None:
         exchange.reply({"kind": "Secret", "data": {"password": next(values)}})
 
     with client_of(handler) as (client, server):
-        secrets = ClusterSecrets(client)
+        secrets = ClusterData.secrets(client)
         assert [secrets.read("syncd", "git")["password"] for _ in range(2)] == [b"old", b"new"]
     assert server.requests[0].path == "/api/v1/namespaces/syncd/secrets/git"
 
 
 def test_a_secret_without_data_is_empty() -> None:
     with client_of(lambda exchange: exchange.reply({"kind": "Secret"})) as (client, _):
-        assert ClusterSecrets(client).read("syncd", "git") == {}
+        assert ClusterData.secrets(client).read("syncd", "git") == {}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_secret_that_cannot_be_had_is_an_error_that_says_what_to_do(code: int,
         client_of(lambda exchange: exchange.reply(status(code, reason), code)) as (client, _),
         pytest.raises(SecretUnavailableError, match=problem),
     ):
-        ClusterSecrets(client).read("syncd", "git")
+        ClusterData.secrets(client).read("syncd", "git")
 
 
 def test_what_is_no_base64_is_an_error_without_the_value() -> None:
@@ -54,7 +54,7 @@ def test_what_is_no_base64_is_an_error_without_the_value() -> None:
         client_of(lambda exchange: exchange.reply({"kind": "Secret", "data": {"password": "hunter2!"}})) as (client, _),
         pytest.raises(SecretUnavailableError, match="the value of password is not base64") as caught,
     ):
-        ClusterSecrets(client).read("syncd", "git")
+        ClusterData.secrets(client).read("syncd", "git")
     assert "hunter2" not in str(caught.value)
 
 
@@ -63,13 +63,13 @@ def test_a_server_that_fails_is_not_taken_for_a_missing_secret() -> None:
         client_of(lambda exchange: exchange.reply(status(500, "InternalError"), 500)) as (client, _),
         pytest.raises(ServerError),
     ):
-        ClusterSecrets(client).read("syncd", "git")
+        ClusterData.secrets(client).read("syncd", "git")
 
 
 def test_a_config_map_is_read_in_the_same_way() -> None:
     data = {"kind": "ConfigMap", "data": {"a": "text"}, "binaryData": {"b": "/w=="}}
     with client_of(lambda exchange: exchange.reply(data)) as (client, server):
-        assert ClusterConfigMaps(client).read("syncd", "values") == {"a": b"text", "b": b"\xff"}
+        assert ClusterData.config_maps(client).read("syncd", "values") == {"a": b"text", "b": b"\xff"}
     assert server.requests[0].path == "/api/v1/namespaces/syncd/configmaps/values"
 
 
@@ -79,5 +79,5 @@ def test_only_what_is_not_there_is_missing(code: int, reason: str, *, missing: b
         client_of(lambda exchange: exchange.reply(status(code, reason), code)) as (client, _),
         pytest.raises(SecretUnavailableError, match="the ConfigMap syncd/values") as caught,
     ):
-        ClusterConfigMaps(client).read("syncd", "values")
+        ClusterData.config_maps(client).read("syncd", "values")
     assert isinstance(caught.value, SecretMissingError) is missing

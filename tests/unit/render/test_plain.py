@@ -296,3 +296,12 @@ def test_limits_are_named(bench: Bench, tmp_path: Path, limits: Limits) -> None:
 def test_a_huge_file_that_packs_to_nothing_is_refused_before_it_is_read(bench: Bench) -> None:
     with pytest.raises(LimitExceededError, match=r"big\.yaml: it has 67108864 bytes"):
         bench.commit_and_render({"big.yaml": bytes(64 << 20)})
+
+
+def test_in_a_repository_of_many_syncs_a_commit_renders_those_alone_that_it_touches(bench: Bench) -> None:
+    names = [f"team-{number}" for number in range(30)]
+    bench.repo.commit({f"{name}/a.yaml": config_map(name) for name in names})
+    specs = {name: bench.sync(path=name) for name in names}
+    before = {name: bench.render(spec) for name, spec in specs.items()}
+    bench.repo.commit({"team-7/a.yaml": config_map("other"), "README.md": "for all"})
+    assert [name for name, spec in specs.items() if bench.render(spec) is not before[name]] == ["team-7"]
