@@ -200,9 +200,18 @@ class ElectionChoice(NamedTuple):
 
     lease: LeasePlace
     timing: ElectionTiming
+    address: str = ""
+    """Where the other replicas reach this one, as a URL; "" if they do not."""
 
 
-_ELECTION_OPTIONS = ("lease_name", "lease_namespace", "lease_duration", "lease_renew_deadline", "lease_retry_period")
+_ELECTION_OPTIONS = (
+    "advertise_address",
+    "lease_name",
+    "lease_namespace",
+    "lease_duration",
+    "lease_renew_deadline",
+    "lease_retry_period",
+)
 
 
 def election_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -230,6 +239,11 @@ def election_options(command: Callable[..., Any]) -> Callable[..., Any]:
             envvar="SYNCD_LEADER_ELECT",
             help="Write only while this replica holds a Lease, so that several replicas may run.",
         ),
+        click.option(
+            "--advertise-address",
+            type=Address(),
+            help="Where the other replicas reach this one; they hand requests on to it while it leads.",
+        ),
         click.option("--lease-name", default="syncd", show_default=True, help="The Lease's name."),
         click.option(
             "--lease-namespace",
@@ -246,6 +260,7 @@ def election_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _election(
     *,
+    advertise_address: tuple[str, int] | None,
     lease_name: str,
     lease_namespace: str,
     lease_duration: float,
@@ -256,7 +271,9 @@ def _election(
         timing = ElectionTiming(lease_duration, lease_renew_deadline, lease_retry_period)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    return ElectionChoice(LeasePlace(lease_namespace, lease_name), timing)
+    host, port = advertise_address or ("", 0)
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" if host else ""
+    return ElectionChoice(LeasePlace(lease_namespace, lease_name), timing, address)
 
 
 def webhook_option() -> Callable[..., Any]:

@@ -114,7 +114,7 @@ class _Maker:
             connect(self.choice.kubeconfig, self.choice.context, USER_AGENT, observer=self.telemetry.observe_request)
         ) as transport:
             leadership = Leadership(
-                LeaseClient(transport, election.lease),
+                LeaseClient(transport, election.lease, election.address),
                 own_identity(),
                 election.timing,
                 observe=self.telemetry.observe_leadership,

@@ -65,6 +65,10 @@ class StatusBoard:
         """Empty: what has a board works."""
         return ""
 
+    def leader(self) -> str:
+        """Empty: there is no other."""
+        return ""
+
     def put(self, status: SyncStatus, *, reconciled: bool = False) -> None:
         """Replace a Sync's snapshot; ``reconciled`` says that it is the result of a reconcile."""
         with self._lock:

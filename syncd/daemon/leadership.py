@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from syncd.cluster.errors import AlreadyExistsError, ApiError, ConflictError
+from syncd.cluster.lease import address_in
 from syncd.daemon.election import Election, ElectionTiming, LeaseRecord, NotLeaderError
 from syncd.model import SyncdError
 
@@ -70,6 +71,8 @@ class Leadership:
         self._leads = False
         """Whether ``acquired`` was the last that was told."""
         self._problem = ""
+        self._leader = ""
+        """What the Lease said of where its holder is served, when it was read last."""
         self._thread = threading.Thread(target=self._run, name="syncd-leadership", daemon=True)
 
     def start(self) -> None:
@@ -92,6 +95,10 @@ class Leadership:
     def holder(self) -> str:
         """Who leads, as far as is known; "" when nobody does."""
         return self._election.record.holder
+
+    def leader(self) -> str:
+        """Where the replica that leads is served, as far as is known; "" when that is this one, or nobody leads."""
+        return self._leader if self.holder() not in ("", self.identity) else ""
 
     def problem(self) -> str:
         """Why the Lease could not be read or written lately; "" if it could."""
@@ -168,8 +175,9 @@ class Leadership:
         election = self._election
         if not (election.known and self.leads()):
             election.lose_sight()
-            record = _record(self._lease.read(self._timeout))
-            election.see(record, now())
+            lease = self._lease.read(self._timeout)
+            self._leader = address_in(lease)
+            election.see(_record(lease), now())
         bid, started = election.bid(now(), _moment), now()
         if bid is None:
             return

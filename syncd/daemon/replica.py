@@ -120,6 +120,10 @@ class Replica:
         holder = self._leadership.holder()
         return f"{holder} leads" if holder not in ("", self._leadership.identity) else "no replica leads yet"
 
+    def leader(self) -> str:
+        """Where the replica that leads is served, if that is another one."""
+        return "" if self._daemon is not None else self._leadership.leader()
+
     # --- terms ----------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:

@@ -177,6 +177,9 @@ class Board(Protocol):
     def standby(self) -> str:
         """Empty while this replica works, else why it does not: another one leads."""
 
+    def leader(self) -> str:
+        """Where the web server of the replica that leads is, if that is another one and says so; else ""."""
+
 
 class Listener(Protocol):
     """Who is told of what happens, in order; must return quickly and must not raise."""

@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from syncd.web import serialize
+from syncd.web.forward import Forwarder
 from syncd.web.pages import Pages
 from syncd.web.query import ObjectQuery, QueryError, SyncQuery
 from syncd.web.security import HEADERS, SecurityHeaders
@@ -60,7 +61,11 @@ def create_app(
             Route("/hooks/{forge}", site.hook, methods=["POST"]),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ],
-        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)],
+        middleware=[
+            Middleware(Forwarder, board=board),
+            Middleware(SecurityHeaders),
+            Middleware(GZipMiddleware, minimum_size=2000, compresslevel=4),
+        ],
         exception_handlers={HTTPException: site.http_error, QueryError: site.query_error, Exception: site.fault},
     )
 

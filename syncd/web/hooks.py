@@ -6,7 +6,6 @@ or about nothing new is harmless, and many calls become one look.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
@@ -14,10 +13,10 @@ import orjson
 import structlog
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from syncd.model import SyncdError
 from syncd.source.urls import Place
+from syncd.web.body import read_body
 from syncd.web.pushes import FORGES
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("syncd")
 
-BODY_LIMIT: Final = 4 << 20
-"""Bytes of one call. What is larger (a push of very many commits) is refused, and polling finds it."""
-_BODY_SECONDS: Final = 10.0
 _AT_ONCE: Final = 16
 """Calls whose bodies are held at the same time: nobody has proved anything yet while a body arrives."""
 
@@ -101,7 +97,7 @@ class Hooks:
             raise HTTPException(503, "Too many calls at once.", {"Retry-After": "5"})
         self._calls += 1
         try:
-            return await run_in_threadpool(self._answer, forge, request.headers, await _body(request))
+            return await run_in_threadpool(self._answer, forge, request.headers, await read_body(request))
         finally:
             self._calls -= 1
 
@@ -138,22 +134,6 @@ class Hooks:
                     continue  # it was removed just now
                 triggered.append(status.id)
         return triggered
-
-
-async def _body(request: Request) -> bytes:
-    """The body, as far as it is neither too large nor too slow."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > BODY_LIMIT:
-                    raise HTTPException(413, f"The body is larger than {BODY_LIMIT} bytes.")
-    except TimeoutError:
-        raise HTTPException(408, "The body took too long.") from None
-    except ClientDisconnect:
-        raise HTTPException(400, "The body ended early.") from None
-    return bytes(body)
 
 
 def _payload(body: bytes) -> dict[str, Any]:

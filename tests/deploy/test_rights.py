@@ -61,7 +61,8 @@ class Installed:
         assert deployment
         command, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
         assert command == "run"
-        options = [option for option in options if not option.startswith(("--listen", "--log-format"))]
+        own = ("--listen", "--log-format", "--advertise-address")
+        options = [option for option in options if not option.startswith(own)]
         return DaemonProcess(self.folder, kubeconfig, options=options)
 
     def wait_for_error(self, user: str) -> None:

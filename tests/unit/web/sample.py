@@ -29,6 +29,7 @@ class FakeBoard:
     not_ready: str = ""
     not_alive: str = ""
     stands_by: str = ""
+    leads_at: str = ""
 
     def statuses(self) -> tuple[SyncStatus, ...]:
         return tuple(sorted(self.syncs, key=lambda status: status.id))
@@ -44,6 +45,9 @@ class FakeBoard:
 
     def standby(self) -> str:
         return self.stands_by
+
+    def leader(self) -> str:
+        return self.leads_at
 
 
 def ago(**parts: float) -> datetime:

@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from syncd.daemon.status import SyncStatus
 from syncd.source.urls import Place
 from syncd.web import create_app
-from syncd.web.hooks import BODY_LIMIT, Hooks, SecretFile, WebhookSecretError
+from syncd.web.body import BODY_LIMIT
+from syncd.web.hooks import Hooks, SecretFile, WebhookSecretError
 from tests.unit.web.sample import FakeBoard, make_sync
 
 if TYPE_CHECKING:
