@@ -23,7 +23,7 @@ from syncd.spec.target import Target
 from syncd.spec.windows import Window
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+    from collections.abc import Mapping
 
 API_VERSION: Final = "syncd.dev/v1alpha1"
 KIND: Final = "Sync"
@@ -179,14 +179,15 @@ def parse_sync(document: Any) -> Sync:
         raise SpecError(problems) from None
 
 
-def _message(error: ErrorDetails) -> str:
-    kind, text = error["type"], error["msg"]
+def _message(error: Mapping[str, Any]) -> str:
+    kind: str = error["type"]
+    text: str = error["msg"]
     if kind == "extra_forbidden":
         return "unknown field"
     if kind == "missing":
         return "is required"
     if kind == "string_pattern_mismatch":
-        pattern = error["ctx"]["pattern"]
+        pattern: str = error["ctx"]["pattern"]
         known = next((words for start, words in _PATTERNS.items() if pattern.startswith(start)), "")
         return known or f"does not match the pattern {pattern}"
     return text.removeprefix("Value error, ").replace("Input should ", "must ")
