@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from syncd.model import JSONObject, JSONValue
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_$-]+\Z")
-_IGNORED = f"metadata.annotations[{ANNOTATION}]"
+_ANNOTATIONS = "metadata.annotations"
 
 
 @bounded
@@ -33,7 +33,23 @@ def changes(
     order of the same items is a change of ``list[order]``. The last-applied annotation is left out: it always changes
     with everything else. Values are not masked.
     """
-    return tuple(change for change in _maps("", before, after, Guide(schema, rules)) if change.path != _IGNORED)
+    found = map(_without_last_applied, _maps("", before, after, Guide(schema, rules)))
+    return tuple(change for change in found if change.before is not ABSENT or change.after is not ABSENT)
+
+
+def _without_last_applied(change: FieldChange) -> FieldChange:
+    """The change, of which nothing is left if it is about that annotation alone."""
+    if change.path == f"{_ANNOTATIONS}[{ANNOTATION}]":
+        return FieldChange(change.path, ABSENT, ABSENT)
+    if change.path == _ANNOTATIONS:  # only one side has any
+        return FieldChange(change.path, _others(change.before), _others(change.after))
+    return change
+
+
+def _others(annotations: JSONValue) -> JSONValue:
+    if not isinstance(annotations, dict) or ANNOTATION not in annotations:
+        return annotations
+    return {name: text for name, text in annotations.items() if name != ANNOTATION} or ABSENT
 
 
 def _maps(path: str, before: JSONObject, after: JSONObject, guide: Guide) -> Iterator[FieldChange]:

@@ -35,7 +35,7 @@ _HIDDEN_PATH: Final = re.compile(rf"^(?:data|stringData)(?:[.\[]|$)|{re.escape(_
 def mask_changes(manifest: Manifest, changes: Iterable[FieldChange]) -> tuple[FieldChange, ...]:
     """The changes of an object as they may be shown."""
     if manifest.key.group_kind == _SECRET:
-        changes = (_mask(change) if _HIDDEN_PATH.search(change.path) else change for change in changes)
+        changes = (_mask(change) if _HIDDEN_PATH.search(change.path) else _mask_within(change) for change in changes)
     if manifest.hidden:
         changes = (_mask_hidden(change, manifest.hidden) for change in changes)
     return tuple(changes)
@@ -74,12 +74,21 @@ def mask_object(document: JSONObject) -> JSONObject:
             masked[name] = UNCHANGED
     metadata = document.get("metadata")
     if isinstance(metadata, dict) and _LAST_APPLIED in (metadata.get("annotations") or {}):
-        masked["metadata"] = {**metadata, "annotations": {**metadata["annotations"], _LAST_APPLIED: UNCHANGED}}
+        masked["metadata"] = {**metadata, "annotations": _hide_last_applied(metadata["annotations"])}
     return masked
 
 
 def _mask(change: FieldChange) -> FieldChange:
     return FieldChange(change.path, _hide(change.before, BEFORE), _hide(change.after, AFTER))
+
+
+def _mask_within(change: FieldChange) -> FieldChange:
+    """The change, with the last-applied configuration hidden if it is about all annotations at once."""
+    return FieldChange(change.path, _hide_last_applied(change.before), _hide_last_applied(change.after))
+
+
+def _hide_last_applied(value: JSONValue) -> JSONValue:
+    return {**value, _LAST_APPLIED: UNCHANGED} if isinstance(value, dict) and _LAST_APPLIED in value else value
 
 
 def _hide(value: JSONValue, word: str) -> JSONValue:

@@ -9,10 +9,11 @@ import pytest
 from syncd.inventory import ApplyConfig, Owner, names
 from syncd.merge import last_applied
 from syncd.merge.schema import bundled
-from syncd.model import ActionType, DriftReason, Manifest, ObjectKey, Origin, WriteMethod
+from syncd.model import ABSENT, ActionType, DriftReason, FieldChange, Manifest, ObjectKey, Origin, WriteMethod
 from syncd.plan.build import build
 from syncd.plan.desired import DesiredSet, digest, live_digest
 from syncd.plan.managers import managed_paths
+from syncd.plan.mask import mask_changes
 from syncd.plan.objects import plan_object
 from syncd.plan.settings import Desired, Observation, Policy, Settled
 from syncd.spec import DriftPolicy, FieldRule, Prune
@@ -309,6 +310,27 @@ def test_a_secret_shows_that_it_changes_but_not_what() -> None:
     assert any(change.path == "data.token" for change in action.changes)
     shown = repr(action)
     assert not any(word in shown for word in ("hunter2", "aHVudGVyMg", "b2xk"))
+
+
+def test_a_secret_that_gets_its_first_annotations_does_not_show_its_last_applied_configuration() -> None:
+    key = ObjectKey("shop", "", "Secret", "token")
+    body = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "token", "namespace": "shop"},
+        "data": {"token": "aHVudGVyMg=="},
+    }
+    live = copy.deepcopy(body) | {"metadata": {**BODY["metadata"], "name": "token", "uid": "u", "resourceVersion": "3"}}
+    desired = Desired(Manifest(key, "v1", body, Origin("repo")), digest(body))
+    inventory = ApplyConfig("syncd", "shop", "uid-1", "1", frozenset({key}), finished=True)
+    action = plan_object(desired, Observation(inventory, {key: Seen(live)}), POLICY)
+    (annotations,) = [change for change in action.changes if change.path == "metadata.annotations"]
+    assert annotations.after == {names.OWNER_ANNOTATION: "uid-1", names.SYNC_ANNOTATION: "syncd/shop"}
+    assert "aHVudGVyMg" not in repr(action.changes)
+    (hidden,) = mask_changes(
+        desired.manifest, [FieldChange("metadata.annotations", ABSENT, {last_applied.ANNOTATION: "x"})]
+    )
+    assert hidden.after == {last_applied.ANNOTATION: "***"}, "whoever says what changes"
 
 
 def test_an_object_too_large_for_its_memory_is_applied_server_side() -> None:
