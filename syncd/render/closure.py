@@ -125,7 +125,7 @@ def _follow(tree: Tree, folder: str, reference: Reference, found: Closure) -> It
     if entry.type is EntryType.FOLDER:
         yield entry.path
     elif entry.type is EntryType.SUBMODULE:
-        raise UnsupportedContentError("it is a submodule, which syncd does not fetch")
+        raise UnsupportedContentError(f"{entry.path} is a submodule, which syncd does not fetch")
     else:
         found.files.add(entry.path)
         if reference.field[0] in _PLUGINS:

@@ -48,7 +48,7 @@ def build(job: Job, chart: str) -> list[Manifest]:
     """
     tree, options = job.tree, _options(job)
     values = [_inside(tree, join(tree.folder, path)) for path in options.values_files]
-    tree.check(entry.path for entry in tree.below(chart) if entry.type in (EntryType.FILE, EntryType.LINK))
+    tree.check(entry.path for entry in tree.below(chart) if entry.type is not EntryType.FOLDER)
     own = tree.origin(join(chart, CHART_FILE))
     release = options.release_name or _chart_name(tree, chart)
     with workspace(tree, [chart], values) as place:

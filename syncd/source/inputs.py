@@ -89,6 +89,9 @@ def _start(snapshot: Snapshot, path: str, found: dict[str, str]) -> str:
         raise UnsupportedContentError(f"{where}: {error}") from None
     if entry is None:
         raise PathNotFoundError(f"{where} is not there in commit {snapshot.commit[:12]}")
+    if entry.type is EntryType.SUBMODULE:
+        problem = f"leads into the submodule {entry.path}, which syncd does not fetch"
+        raise UnsupportedContentError(f"{where} {problem}; give its repository a Sync of its own")
     if entry.type is not EntryType.FOLDER:
         raise PathNotFoundError(f"{where} is a {entry.type}, not a folder, in commit {snapshot.commit[:12]}")
     return entry.path

@@ -98,6 +98,8 @@ class Snapshot:
     def follow(self, path: str, passed: set[str] | None = None) -> Entry | None:
         """What a path leads to when links are followed, as the operating system would in a checkout.
 
+        A path into a submodule ends at the submodule, whose files are in another repository.
+
         Args:
             path: From the root of the repository; may hold ``..``.
             passed: Gets the paths of all the links on the way, and of what is missing at its end.
@@ -126,7 +128,8 @@ class Snapshot:
             if passed is not None:
                 passed.add(here)
             if entry is None:
-                return None
+                around = self.entry("/".join(done)) if done else None
+                return around if around is not None and around.type is EntryType.SUBMODULE else None
             hops += 1
             if hops > _LINKS_LIMIT:
                 raise LeavesRepositoryError(f"{path} leads through too many links")

@@ -85,6 +85,8 @@ class Tree:
     def follow(self, path: str, passed: set[str] | None = None) -> Entry | None:
         """What stands at a path from the root of the repository when links are followed; None if nothing does.
 
+        Of a path into a submodule that is the submodule.
+
         Args:
             path: May hold ``..``, and need not be among the inputs.
             passed: Gets the paths of all the links on the way, and of what is missing at its end.
@@ -170,7 +172,7 @@ class Tree:
         if entry is None:
             problem = "it is a link that leads to nothing" if self._snapshot.entry(path) else "there is no such file"
         elif entry.type is EntryType.SUBMODULE:
-            problem = "it is a submodule, which syncd does not fetch; name its repository in a Sync of its own"
+            problem = f"{entry.path} is a submodule, which syncd does not fetch; give its repository a Sync of its own"
         else:
             problem = f"it is a {entry.type}, not a file"
         raise UnsupportedContentError(problem, self.origin(path))

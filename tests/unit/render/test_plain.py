@@ -263,16 +263,6 @@ def test_a_file_in_git_lfs_is_refused(bench: Bench) -> None:
         bench.commit_and_render({"big.yaml": pointer})
 
 
-def test_a_submodule_is_refused(bench: Bench) -> None:
-    bench.repo.commit({"a.yaml": config_map("a")})
-    commit = bench.repo.git("rev-parse", "HEAD")
-    bench.repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},apps/other")
-    bench.repo.git("commit", "-q", "-m", "submodule")
-    bench.repo.git("push", "-q", "origin", "HEAD:refs/heads/main")
-    with pytest.raises(UnsupportedContentError, match="apps/other: it is a submodule"):
-        bench.render()
-
-
 def test_a_plain_sync_refuses_a_kustomization(bench: Bench) -> None:
     files = {"kustomization.yaml": "resources: [a.yaml]", "a.yaml": config_map("a")}
     with pytest.raises(InvalidManifestError, match=r"kustomization\.yaml: .*add kustomize"):
