@@ -119,6 +119,8 @@ def _description(node: dict[str, Any]) -> str:
     if node.get("pattern") == _DURATION["pattern"] and isinstance(default, float):
         minutes, seconds = divmod(int(default), 60)
         default = f"{seconds}s" if seconds or not minutes else f"{minutes}m"
+    if default == ".":
+        default = "`.`"  # else it looks like the end of the sentence
     return f"{text} Default: {default}." if isinstance(default, int | str) and default and text else text
 
 

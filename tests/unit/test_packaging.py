@@ -71,7 +71,7 @@ def imported_by(*folders: str) -> set[str]:
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(node.module or "")
-    own = {"syncd", "tests", "grafana", "scripts", *(path.stem for path in SOURCES)}
+    own = {"syncd", "tests", "bench", "grafana", "scripts", *(path.stem for path in SOURCES)}
     foreign = {item.partition(".")[0] for item in names} - sys.stdlib_module_names - own
     distributions = importlib.metadata.packages_distributions()
     return {distribution(distributions.get(item, [item])[0]) for item in foreign}
