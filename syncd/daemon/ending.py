@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from syncd.cluster.errors import ForbiddenError
 from syncd.daemon.backoff import retry_delay
 from syncd.daemon.status import SyncState, SyncStatus
 from syncd.engine.deadline import Deadline, StoppedError
+from syncd.engine.inventory import InventoryForbiddenError
 from syncd.model import SyncdError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Ending:
         board: Where the status hangs.
         wake: Asks the scheduler to run this at a moment.
         ended: Called when nothing of the Sync is left; it may fail, and is called again then.
-        removal: Finds out what else is being deleted; may fail, and then nothing is done.
+        removal: Finds out how the Sync comes to be deleted; may fail, and then nothing is done.
     """
 
     def __init__(
@@ -123,10 +123,11 @@ class Ending:
             sync = sync.model_copy(update={"spec": sync.spec.model_copy(update={"deletion_policy": "Orphan"})})
         try:
             left = self._reconciler.destroy(sync, Deadline.after(sync.spec.timeout, self._stop))
-        except ForbiddenError:
-            if not removal.namespace:
+        except InventoryForbiddenError:
+            # It goes with the namespace, and the right to read it has gone already; or there has never been one.
+            if not (removal.namespace or removal.untouched):
                 raise
-            left = ()  # the inventory goes with the namespace, and the right to read it has gone already
+            left = ()
         if not removal.namespace:
             return left
         left = tuple(outcome for outcome in left if outcome.action.key.namespace != sync.metadata.namespace)

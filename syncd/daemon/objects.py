@@ -234,7 +234,7 @@ class ObjectFollower:
             return self._refuse(obj, (f"it cannot be deleted: {error}",))
         log.info("sync is to end", sync=sync_id, policy=sync.spec.deletion_policy)
         self.statuses.follow(obj, sync)
-        self._daemon.end(sync, partial(self._release, obj), partial(look, self._client, sync.metadata.namespace))
+        self._daemon.end(sync, partial(self._release, obj), partial(look, self._client, obj))
         return True
 
     def _request(self, sync_id: str, obj: JSONObject, request: str, seen: _Seen | None) -> None:

@@ -1,4 +1,4 @@
-"""What else is being deleted while a Sync is: its whole namespace, or the definition of Syncs itself."""
+"""What matters at the end of a Sync beside the Sync: whether its namespace goes, or the definition of Syncs itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from syncd.cluster.errors import NotFoundError
 
 if TYPE_CHECKING:
     from syncd.cluster import Client
+    from syncd.model import JSONObject
 
 _NAMESPACES: Final = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
 _DEFINITIONS: Final = Resource(
@@ -19,21 +20,28 @@ _TIMEOUT: Final = 10.0
 
 
 class Removal(NamedTuple):
-    """What is being deleted beside a Sync."""
+    """How a Sync comes to be deleted."""
 
     namespace: bool = False
-    """Its namespace, with all that is in it: its inventory and syncd's rights there among the first."""
+    """Its namespace goes, with all that is in it: its inventory and syncd's rights there among the first."""
     definition: bool = False
-    """The definition of Syncs: somebody removes syncd, which is no wish to delete what it has applied."""
+    """The definition of Syncs goes: somebody removes syncd, which is no wish to delete what it has applied."""
+    untouched: bool = False
+    """Its status knows of nothing that was applied: it has never got that far."""
 
 
-def look(client: Client, namespace: str) -> Removal:
-    """What is being deleted beside a Sync of this namespace.
+def look(client: Client, obj: JSONObject) -> Removal:
+    """How a Sync object comes to be deleted.
 
     Raises:
         ApiError: It could not be found out.
     """
-    return Removal(_goes(client, _NAMESPACES, namespace), _goes(client, _DEFINITIONS, _SYNCS))
+    status = obj.get("status") or {}
+    return Removal(
+        namespace=_goes(client, _NAMESPACES, obj["metadata"]["namespace"]),
+        definition=_goes(client, _DEFINITIONS, _SYNCS),
+        untouched=not (status.get("applied") or (status.get("objects") or {}).get("inventory")),
+    )
 
 
 def _goes(client: Client, resource: Resource, name: str) -> bool:

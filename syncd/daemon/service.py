@@ -120,7 +120,8 @@ class Daemon:
         Args:
             sync: The Sync; nothing of it is rendered.
             ended: Called when nothing is left. It may raise a :class:`SyncdError`, and is called again then.
-            removal: Finds out what else is being deleted. It may raise a :class:`SyncdError`, and nothing is done then.
+            removal: Finds out how the Sync comes to be deleted. It may raise a :class:`SyncdError`; nothing is done
+                then.
         """
         self._reconciler.drop_claims(sync.id)
         self._seat(sync.id, lambda: self._bring_to_its_end(sync, ended, removal))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from syncd.cluster.errors import AlreadyExistsError, ConflictError, NotFoundError
+from syncd.cluster.errors import AlreadyExistsError, ConflictError, ForbiddenError, NotFoundError
 from syncd.engine.kinds import REFRESH_AFTER, UnknownKindError, modern, require_kind
 from syncd.engine.memory import KnownInventory, Memory
 from syncd.engine.pagestore import PageStore
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _NAMESPACE = GroupKind("", "Namespace")
 _NONE: frozenset[ObjectKey] = frozenset()
+
+
+class InventoryForbiddenError(ForbiddenError):
+    """The namespace of a Sync has not invited syncd."""
 
 
 class Named(Protocol):
@@ -76,8 +80,16 @@ class InventoryStore:
 
         Raises:
             ForeignApplyConfigError: What should be the apply-config object is somebody else's.
+            InventoryForbiddenError: It may not be read.
         """
-        self._own = self._get(self.own, deadline)
+        try:
+            self._own = self._get(self.own, deadline)
+        except ForbiddenError as error:
+            raise InventoryForbiddenError(
+                f"{error}; the inventory of a Sync is in its namespace: invite syncd into {self.own.namespace} with a "
+                "RoleBinding to the ClusterRole syncd-namespace",
+                status=error.status,
+            ) from None
         if self._own is None:
             return ApplyConfig(self.own.namespace, self.own.name)
         if not _is_elsewhere(self._own):

@@ -65,14 +65,14 @@ class Installed:
         options = [option for option in options if not option.startswith(own)]
         return DaemonProcess(self.folder, kubeconfig, options=options)
 
-    def wait_for_error(self, user: str) -> None:
-        """Wait until the Sync's status says that a user lacks a right."""
+    def wait_for_error(self, text: str) -> None:
+        """Wait until the Sync's status has an error with this text."""
 
         def says_so() -> bool:
             found = self.kubectl.get("sync", "shop", "shop") or {}
-            return f'User "{user}" cannot' in str(found.get("status", {}).get("errors", ""))
+            return text in str(found.get("status", {}).get("errors", ""))
 
-        eventually(f"{user} lacks a right", says_so)
+        eventually(text, says_so)
 
     def wait_applied(self) -> None:
         """Wait until the Sync is ready."""
@@ -121,12 +121,18 @@ def test_a_sync_has_the_rights_of_its_account_and_a_namespace_must_invite_syncd(
     installed.tenant()
     installed.repository.commit({"shop/elsewhere.yaml": json.dumps(config_map("elsewhere", "kube-public"))})
     with installed.daemon():
-        installed.wait_for_error("system:serviceaccount:shop:deployer")
+        installed.wait_for_error('User "system:serviceaccount:shop:deployer" cannot')
         assert installed.kubectl.get("configmap", "web", "shop")
         installed.kubectl("patch", "sync", "shop", "-n=shop", "--type=merge", '-p={"spec":{"serviceAccountName":""}}')
-        installed.wait_for_error("system:serviceaccount:shop:default")
+        installed.wait_for_error('User "system:serviceaccount:shop:default" cannot')
         installed.kubectl("delete", "rolebinding", "syncd", "--namespace=shop")
-        installed.wait_for_error(ITSELF)
+        installed.wait_for_error(f'User "{ITSELF}" cannot')
+        installed.wait_for_error("invite syncd into shop")
+        sync = installed.kubectl.get("sync", "shop", "shop") or {}
+        metadata = {"name": "never-invited", "namespace": "default"}
+        uninvited = {"apiVersion": sync["apiVersion"], "kind": "Sync", "metadata": metadata, "spec": sync["spec"]}
+        installed.kubectl("apply", "-f", "-", stdin=json.dumps(uninvited))
+        installed.kubectl("delete", "sync", "never-invited", "--timeout=60s")
     assert not installed.kubectl.get("configmap", "elsewhere", "kube-public")
 
 

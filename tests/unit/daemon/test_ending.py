@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from structlog.testing import capture_logs
 
-from syncd.cluster.errors import ForbiddenError
 from syncd.daemon.board import StatusBoard
 from syncd.daemon.ending import TERMINATING, Ending
 from syncd.daemon.removal import Removal
 from syncd.daemon.status import ObjectStatus
+from syncd.engine.inventory import InventoryForbiddenError
 from syncd.model import Action, ActionType, ObjectKey, Outcome, OutcomeStatus, SyncdError
 from syncd.spec import parse_sync
 
@@ -24,7 +24,7 @@ KEPT = Outcome(
     Action(ActionType.KEEP, ObjectKey("shop", "", "PersistentVolumeClaim", "data"), "Protected", "it holds data"),
     OutcomeStatus.DONE,
 )
-FORBIDDEN = ForbiddenError("configmaps is forbidden")
+FORBIDDEN = InventoryForbiddenError("configmaps is forbidden")
 STRAY = ObjectKey("elsewhere", "", "ConfigMap", "stray")
 
 
@@ -136,6 +136,12 @@ def test_a_right_that_is_missing_for_no_good_reason_is_told() -> None:
     harness.ending.run()
     assert harness.status.error == str(FORBIDDEN)
     assert not harness.told
+
+
+def test_where_syncd_was_never_invited_a_sync_that_got_nowhere_goes() -> None:
+    harness = Harness(FORBIDDEN, removal=Removal(untouched=True))
+    harness.ending.run()
+    assert harness.told == ["ended"]
 
 
 def test_a_namespace_takes_the_sync_with_it_and_strays_are_named() -> None:
