@@ -148,7 +148,8 @@ RECONCILES: Final = (
     ),
     series(
         "Stages, 95 of 100 below",
-        "Where the time goes. fetch: Git; render: Kustomize or Helm; observe and apply: the API server; plan: the CPU.",
+        "Where the time goes. fetch: Git; render: Kustomize or Helm; observe and apply: the API server; plan: the CPU; "
+        "wait: until objects are healthy.",
         slowest("reconcile_duration_seconds", "stage"),
         unit=units.Seconds,
         width=8,

@@ -149,6 +149,16 @@ STATE: Final = (
         ("reason",),
     ),
     Gauge(
+        "syncd_sync_waiting_since_timestamp_seconds",
+        "Since when a Sync with wait waits for its objects to become healthy. Absent while it does not.",
+        lambda status: _timestamp(status.waiting_since),
+    ),
+    Gauge(
+        "syncd_sync_applied_commit_timestamp_seconds",
+        "When the commit was made, by its own time, that is applied. Absent before the first.",
+        lambda status: (((), status.applied.committed),) if status.applied and status.applied.committed else (),
+    ),
+    Gauge(
         "syncd_sync_tug_of_war_objects",
         "Objects that somebody changes back as often as they are repaired, by the rival's field manager. Absent while "
         "there is none.",

@@ -68,7 +68,8 @@ class Telemetry:
         )
         self._stages = Histogram(
             "syncd_reconcile_duration_seconds",
-            "How long the stages of reconciles take: fetch, render, observe, plan, apply, prune, total.",
+            "How long the stages of reconciles take: fetch, render, observe, plan, apply, prune, total; and wait, "
+            "until the objects of a Sync with wait are healthy, or it waits no longer.",
             ("stage",),
             buckets=_STAGE_BUCKETS,
             registry=registry,
@@ -137,7 +138,8 @@ class Telemetry:
 
     def status_changed(self, status: SyncStatus) -> None:
         """A Sync's snapshot was replaced."""
-        self._syncs.update(status)
+        if (waited := self._syncs.update(status)) is not None:
+            self._stages.labels("wait").observe(waited)
 
     def reconciled(self, status: SyncStatus) -> None:
         """A reconcile has ended."""

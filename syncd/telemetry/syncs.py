@@ -64,11 +64,16 @@ class SyncCollector(Collector):
         self._lock = threading.Lock()
         self._series: dict[str, _Series] = {}
 
-    def update(self, status: SyncStatus) -> None:
-        """Take a Sync's new status."""
+    def update(self, status: SyncStatus) -> float | None:
+        """Take a Sync's new status.
+
+        Returns:
+            Seconds for which it has waited for its objects to become healthy, if that has just ended.
+        """
         state = [list(gauge.read(status)) for gauge in STATE]
         with self._lock:
             series = self._series.setdefault(status.id, _Series(status))
+            began = series.status.waiting_since
             if series.status.objects is not status.objects:
                 series.objects = None
             series.status, series.state = status, state
@@ -76,6 +81,9 @@ class SyncCollector(Collector):
                 series.behind_since = None
             elif series.behind_since is None:
                 series.behind_since = self._clock()
+        if began is None or status.waiting_since is not None:
+            return None
+        return max(0.0, self._clock() - began.timestamp())
 
     def count(self, sync_id: str, counter: str, *labels: str, by: int = 1) -> None:
         """Increase one of the counters of a Sync; of one that is not there (any more), nothing."""

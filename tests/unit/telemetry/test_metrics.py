@@ -276,6 +276,25 @@ def test_a_daemon_leads_unless_an_election_says_otherwise(telemetry: Telemetry) 
     assert values(telemetry, "syncd_leader_changes_total") == {("acquired",): 1, ("lost",): 0, ("released",): 0}
 
 
+def test_a_wait_for_healthy_objects_is_a_time_and_then_a_duration(telemetry: Telemetry, clock: list[float]) -> None:
+    began = datetime.fromtimestamp(clock[0], UTC)
+    waiting = tell(telemetry, dataclasses.replace(sample.healthy("shop"), waiting_since=began))
+    assert one(telemetry, "syncd_sync_waiting_since_timestamp_seconds") == clock[0]
+    clock[0] += 40
+    telemetry.status_changed(waiting)
+    assert ("wait",) not in values(telemetry, "syncd_reconcile_duration_seconds_sum")
+    telemetry.status_changed(dataclasses.replace(waiting, waiting_since=None))
+    assert values(telemetry, "syncd_reconcile_duration_seconds_sum")["wait",] == 40
+    assert values(telemetry, "syncd_sync_waiting_since_timestamp_seconds") == {}
+
+
+def test_the_applied_commit_is_known_by_its_time(telemetry: Telemetry) -> None:
+    status = sample.healthy("shop")
+    assert status.applied
+    tell(telemetry, dataclasses.replace(status, applied=status.applied._replace(committed=999_000.0)))
+    assert one(telemetry, "syncd_sync_applied_commit_timestamp_seconds") == 999_000
+
+
 def test_all_series_of_a_sync_go_with_it(telemetry: Telemetry) -> None:
     for name in ("shop", "other"):
         status = tell(telemetry, sample.failing(name))
@@ -314,7 +333,8 @@ def exported(telemetry: Telemetry) -> dict[str, tuple[str, str]]:
             telemetry.drift_found(status.sync, record)
     telemetry.observe_request(Observation(Target("patch", "apps", "deployments"), 200, 0.02))
     telemetry.observe_git("ls-remote", 0.3, failed=False)
-    behind = dataclasses.replace(sample.healthy("behind"), applied=sample.OLDER)
+    older = sample.OLDER._replace(committed=sample.NOW.timestamp())
+    behind = dataclasses.replace(sample.healthy("behind"), applied=older, waiting_since=sample.NOW)
     tell(telemetry, behind)
     found = {}
     for family in telemetry.registry.collect():
