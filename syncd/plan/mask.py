@@ -22,10 +22,11 @@ BEFORE: Final = "*** (before)"
 AFTER: Final = "*** (after)"
 """Two words, so that a reader sees that a value changes without seeing the value."""
 UNCHANGED: Final = "***"
-SHORTEST: Final = 5
+SHORTEST: Final = 4
 """In characters: a shorter text that came out of a Secret is hidden where it is a whole value, but not inside of other
 texts, of which that would leave nothing to read."""
 
+_ELLIPSIS: Final = "…"
 _SECRET: Final = GroupKind("", "Secret")
 _SECRET_FIELDS: Final = ("data", "stringData")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -42,10 +43,19 @@ def mask_changes(manifest: Manifest, changes: Iterable[FieldChange]) -> tuple[Fi
 
 
 def mask_text(text: str, hidden: Iterable[str]) -> str:
-    """A text, such as an error, without what is to be hidden."""
-    for secret in sorted((secret for secret in hidden if len(secret) >= SHORTEST), key=len, reverse=True):
-        text = text.replace(secret, UNCHANGED)
+    """A text, such as an error, without what is to be hidden, also where that is quoted, or cut off by an ellipsis."""
+    spellings = {spelling for secret in hidden for spelling in (secret, orjson.dumps(secret).decode()[1:-1])}
+    for secret in sorted((secret for secret in spellings if len(secret) >= SHORTEST), key=len, reverse=True):
+        *cut, last = text.replace(secret, UNCHANGED).split(_ELLIPSIS)
+        text = _ELLIPSIS.join([*(_without_beginning(piece, secret) for piece in cut), last])
     return text
+
+
+def _without_beginning(text: str, secret: str) -> str:
+    """A text without the beginning of a secret at its end."""
+    beginnings = (secret[:length] for length in range(len(secret) - 1, SHORTEST - 1, -1))
+    found = next((beginning for beginning in beginnings if text.endswith(beginning)), "")
+    return text.removesuffix(found) + (UNCHANGED if found else "")
 
 
 def texts(value: JSONValue) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import orjson
 
 from syncd.kubeyaml import YAMLError, load_all
+from syncd.plan.mask import mask_text
 from syncd.render.errors import DecryptionFailedError
 from syncd.render.runner import ToolFailedError
 from syncd.render.workspace import private_folders
@@ -36,7 +37,6 @@ _ARMOR: Final = re.compile(
     r"-----BEGIN PGP PRIVATE KEY BLOCK-----\r?\n(.*?)-----END PGP PRIVATE KEY BLOCK-----", re.DOTALL
 )
 _NO_KEY: Final = ("Failed to get the data key", "no matching creation rules")
-_SHORTEST_SECRET: Final = 4
 
 
 class Keys(NamedTuple):
@@ -124,9 +124,7 @@ class Decryptor:
 
     def scrub(self, text: str) -> str:
         """A message without anything that was decrypted."""
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, "***")
-        return text
+        return mask_text(text, self._secrets)
 
     def _run(self, style: str, data: bytes, origin: Origin) -> bytes:
         with private_folders() as place:
@@ -214,9 +212,7 @@ def _secret_texts(style: str, data: bytes, plain: bytes) -> Iterator[str]:
                 yield from _differing(before.value, after.value)
             return
     for line in plain.decode("utf-8", "ignore").splitlines():
-        for text in (line, line.partition("=")[2].strip()):
-            if len(text) >= _SHORTEST_SECRET:
-                yield text
+        yield from (line, line.partition("=")[2].strip())
 
 
 def _differing(before: JSONValue, after: JSONValue) -> Iterator[str]:
@@ -228,4 +224,4 @@ def _differing(before: JSONValue, after: JSONValue) -> Iterator[str]:
             yield from _differing(old, new)
     elif after != before:
         text = after if isinstance(after, str) else orjson.dumps(after).decode()
-        yield from (part for part in {text, *text.splitlines()} if len(part) >= _SHORTEST_SECRET)
+        yield from {text, *text.splitlines()}

@@ -72,7 +72,7 @@ def parse_listing(output: bytes) -> list[Entry]:
     entries = [Entry(path, mode, id_, int(size) if size != "-" else 0) for mode, id_, size, path in records]
     if len(entries) != text.count("\0") or not {entry.mode for entry in entries} <= _TYPES.keys():
         raise MalformedObjectError(f"git ls-tree wrote {text[:200]!r}")
-    names = {name for entry in entries for name in entry.path.split("/")}
+    names = set("/".join([entry.path for entry in entries]).split("/")) if entries else set()
     unsafe = next((name for name in names if name.lower() in _UNSAFE), None)
     if unsafe is not None:
         path = next(entry.path for entry in entries if unsafe in entry.path.split("/"))
@@ -90,11 +90,10 @@ def parse_batch(output: bytes, ids: Sequence[str]) -> dict[str, bytes]:
     at = 0
     for wanted in ids:
         end = output.find(b"\n", at)
-        header = output[at:end].split() if end >= 0 else []
-        if len(header) != 3 or header[0].decode("ascii", "replace") != wanted or header[1] != b"blob":
+        beginning = f"{wanted} blob ".encode("ascii")
+        if end < 0 or not output.startswith(beginning, at):
             raise MalformedObjectError(f"git cat-file has no blob {wanted}")
-        size = int(header[2])
-        start = end + 1
+        size, start = int(output[at + len(beginning) : end]), end + 1
         data = output[start : start + size]
         if len(data) != size or output[start + size : start + size + 1] != b"\n":
             raise MalformedObjectError(f"git cat-file ended within blob {wanted}")

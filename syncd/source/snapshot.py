@@ -73,7 +73,8 @@ class Snapshot:
                 entries = self._ls_tree("-r", "-t", paths=[] if folder == ROOT else [folder])
                 entries.sort()  # Git puts "a.b" before "a/b", and "a/b" before "a0"
                 self._entries.update({entry.path: entry for entry in entries})
-            self._below[folder] = [entry for entry in entries if is_below(entry.path, folder)]
+            inside = "" if folder == ROOT else f"{folder}/"
+            self._below[folder] = [entry for entry in entries if entry.path.startswith(inside)]
         return self._below[folder]
 
     def read(self, entries: Iterable[Entry]) -> dict[str, bytes]:

@@ -51,3 +51,6 @@ def test_the_values_of_a_secret_are_hidden(
 def test_messages_keep_everything_but_secrets() -> None:
     text = 'data.a: Invalid value: "postgres://me:hunter2@db", data.b: "hunter2", data.c: 42'
     assert mask_text(text, HIDDEN) == 'data.a: Invalid value: "***", data.b: "***", data.c: 42'
+    assert mask_text('a: Invalid value: "x\\"y\\nz"', ['x"y\nz']) == 'a: Invalid value: "***"'
+    assert mask_text("a: hunte… is bad, and so is hunter…", HIDDEN) == "a: ***… is bad, and so is ***…"
+    assert mask_text("the hunt… is on, hunters…", HIDDEN) == "the ***… is on, hunters…"
