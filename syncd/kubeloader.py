@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -22,7 +21,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from syncd.kubescalar import INT64_LIMIT, float_key, json_number, resolve
+from syncd.kubescalar import INT64_LIMIT, float_key, resolve, through_json
 from syncd.model import InvalidInputError, JSONValue, Origin
 
 if TYPE_CHECKING:
@@ -250,10 +249,10 @@ class Loader:
             value = resolve(text)
         else:
             value = self._typed(event)
-        if isinstance(value, float) or type(value) is int:
-            if not math.isfinite(value):
-                self._fail(event, f"{text} is no number that JSON has")
-            value = json_number(value)
+        try:
+            value = through_json(value)
+        except ValueError:
+            self._fail(event, f"{text} is no number that JSON has")
         if event.tag is None:
             self._plain[text] = value
         return value

@@ -85,3 +85,16 @@ def json_number(value: float) -> int | float:
     """
     whole = value if isinstance(value, int) else int(Decimal(repr(value))) if value == int(value) else None
     return whole if whole is not None and -INT64_LIMIT <= whole < INT64_LIMIT else float(value)
+
+
+def through_json(value: float | str | None) -> float | str | None:
+    """What a scalar becomes on its way through JSON (``int`` and ``bool`` are included in ``float``).
+
+    Raises:
+        ValueError: It is infinite or no number, which JSON does not have.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if not math.isfinite(value):
+        raise ValueError("JSON has no such number")
+    return json_number(value)

@@ -32,6 +32,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from syncd.kubeblock import documents
 from syncd.kubeloader import MAX_DEPTH, Document, Loader, YAMLError
 from syncd.kubescalar import INT64_LIMIT, json_number, resolve
 from syncd.model import JSONValue, Origin
@@ -61,7 +62,7 @@ def load_all(data: bytes, origin: Origin = Origin()) -> list[Document]:  # noqa:
         value = _load_json(text)
         if value is not _NOT_JSON:
             return [Document(value, 1, text[: len(text) - len(text.lstrip())].count(b"\n") + 1)]
-    return list(Loader(text, origin).documents())
+    return list(documents(text, origin))
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from syncd.inventory import Owner
+from syncd.inventory.names import APPLY_ID_LABEL
 from syncd.merge import engine, last_applied
 from syncd.merge.errors import MergeError
 from syncd.merge.jsonvalue import copy
@@ -307,6 +309,15 @@ def test_a_field_that_the_new_version_of_a_kind_has_renamed_is_not_deleted_by_it
     result = engine.merge(original=old, modified=new, live={**new, "spec": {"maxReplicas": 4}}, schema=schema)
     assert result.write is not None
     assert result.write.body == {"spec": {"maxReplicas": 3}}
+
+
+def test_labels_of_others_stay_when_the_last_one_leaves_git(deployment: Cluster) -> None:
+    """Kubectl takes away the whole map that left, and everybody's labels with it; the owner's label keeps it here."""
+    owner = Owner("uid-1", "shop/web")
+    mine = owner.mark(last_applied.stamp(deployment.configuration(metadata={"labels": {"mine": "x"}})))
+    deployment.live = {**mine, "metadata": {**mine["metadata"], "labels": {**mine["metadata"]["labels"], "its": "y"}}}
+    merged = deployment.merge(owner.mark(last_applied.stamp(deployment.configuration()))).merged
+    assert merged["metadata"]["labels"] == {APPLY_ID_LABEL: "uid-1", "its": "y"}
 
 
 class TestAdoption:
