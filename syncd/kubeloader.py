@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -114,7 +115,8 @@ class Loader:
         """Whether there are no anchors and no tags anywhere, so that nothing need look for them."""
         self._index = 0
         self._plain: dict[str, JSONValue] = {}
-        self._keys: set[str] = set()
+        self._keys: dict[str, str] = {}
+        """Keys that read as themselves: one string for each, however many objects have it."""
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
         self._alias_nodes = 0
@@ -178,8 +180,8 @@ class Loader:
         result: dict[str, JSONValue] = {}
         merged: set[str] | None = None  # keys that only a << brought
         while (kind := type(event := following())) is not MappingEndEvent:
-            if simple and kind is ScalarEvent and event.value in keys:
-                key = event.value
+            if simple and kind is ScalarEvent and (known := keys.get(event.value)) is not None:
+                key = known
             elif kind is ScalarEvent and event.value == "<<" and event.implicit[0]:
                 merged = self._merge(following(), depth, result, merged or set())
                 continue
@@ -280,7 +282,7 @@ class Loader:
         else:
             self._fail(event, "null cannot be a key" if value is None else "this number is too large for a key")
         if key == text and event.implicit[0]:
-            self._keys.add(key)  # what reads as itself without quotes does so with them, too
+            self._keys[key] = key = sys.intern(key)  # what reads as itself without quotes does so with them, too
         return key
 
     def _typed(self, event: Any) -> bool | float | str | None:

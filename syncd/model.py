@@ -6,6 +6,7 @@ JSON values. They are shared between these values and never changed in place; wh
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, ClassVar, Final, NamedTuple
@@ -157,7 +158,8 @@ class ObjectKey(NamedTuple):
         parts = text.split(":", 3)
         if len(parts) != 4 or not parts[2] or not parts[3]:
             raise ValueError(f"not an object key (namespace:group:kind:name): {text!r}")
-        return cls(*parts)
+        namespace, group, kind, name = parts
+        return cls(sys.intern(namespace), sys.intern(group), sys.intern(kind), name)  # thousands have the same
 
     def display(self) -> str:
         """The form for people: ``Deployment.apps shop/web``."""

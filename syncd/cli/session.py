@@ -16,7 +16,6 @@ from syncd.cluster.secrets import ClusterData
 from syncd.daemon.config import load_syncs
 from syncd.engine.sources import Sources
 from syncd.render import Capabilities, Renderer, Surroundings
-from syncd.sandbox.server import SandboxServer
 from syncd.source import Repositories
 from syncd.source.secrets import NoCluster
 
@@ -85,6 +84,8 @@ def open_cluster(
         ) as cluster:
             yield cluster
         return
+    from syncd.sandbox.server import SandboxServer  # noqa: PLC0415 - memory for what a daemon in a cluster never needs
+
     with SandboxServer() as server, tempfile.TemporaryDirectory(prefix="syncd-") as folder:
         file = Path(folder) / "kubeconfig"
         server.write_kubeconfig(file)

@@ -93,10 +93,12 @@ class KindStore:
             return frozenset(list(changes.last)[len(changes.last) - new :]) if 0 <= new <= len(changes.last) else None
 
     def pack(self, obj: JSONObject) -> LiveObject:
-        """Make a live object that shares this kind's sample."""
-        if not self._sample:
+        """Make a live object that shares this kind's sample: the first that has an owner, as all that are kept have."""
+        live = LiveObject(obj, self._sample)
+        if not self._sample and live.apply_id:
             self._sample = sample_of(obj)
-        return LiveObject(obj, self._sample)
+            live = LiveObject(obj, self._sample)
+        return live
 
     def begin_list(self) -> None:
         """Say that a list is being asked for: what we write from now on may not be in it."""

@@ -130,12 +130,19 @@ def _scopes(manifests: Sequence[Manifest]) -> Iterable[tuple[tuple[str, str], bo
 
 
 def _place(manifest: Manifest, *, namespaced: bool, default: str) -> Manifest:
-    """The manifest with its namespace as the server will have it, and without what only the server writes."""
+    """The manifest with its namespace as the server will have it, and without what only the server writes.
+
+    It is the same manifest if it is like that already, as most are: memory for each object is memory for thousands.
+    """
     namespace = (manifest.key.namespace or default) if namespaced else ""
-    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in SERVER_METADATA}
-    metadata.pop("namespace", None)
     if "\n" in namespace + manifest.key.name:
         raise InvalidInputError(f"the name {manifest.key.name!r} holds a line break", manifest.origin)
+    fields = manifest.body["metadata"].keys()
+    in_place = manifest.key.namespace == namespace and bool(namespace) == ("namespace" in fields)
+    if in_place and "status" not in manifest.body and SERVER_METADATA.isdisjoint(fields):
+        return manifest
+    metadata = {key: value for key, value in manifest.body["metadata"].items() if key not in SERVER_METADATA}
+    metadata.pop("namespace", None)
     if namespace:
         metadata["namespace"] = namespace
     body = {key: value for key, value in manifest.body.items() if key != "status"}

@@ -166,16 +166,18 @@ def test_only_so_many_deletions_are_remembered() -> None:
 
 def test_objects_are_packed_against_a_sample_and_come_out_whole() -> None:
     kept = KindStore()
+    labels = {APPLY_ID_LABEL: "me"}
     whole = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": "a"},
+        "metadata": {"name": "a", "labels": labels},
         "data": {str(n): "é" for n in range(99)},
     }
+    kept.pack({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "the-inventory"}})  # like no other
     first = kept.pack(whole)
-    second = kept.pack({**whole, "metadata": {"name": "b"}})
+    second = kept.pack({**whole, "metadata": {"name": "b", "labels": labels}})
     assert first.parse() == whole
-    assert second.parse()["metadata"] == {"name": "b"}
+    assert second.parse()["metadata"] == {"name": "b", "labels": labels}
     assert second.packed_size < 60
 
 
