@@ -202,12 +202,13 @@ def _unfinished(result: Reconciliation, reasons: Collection[str]) -> _Verdict | 
         waits = result.waiting
         more = f" (and {len(waits) - 1} more wait)" if len(waits) > 1 else ""
         return _Verdict(WAITS, message=f"{waits[0].key.display()} {waits[0].message}{more}", complete=False)
-    for tolerated in (WINDOW_CLOSED, DRIFT_REPORTED, TUG_OF_WAR):
-        if tolerated in reasons:
-            message = _window(result) if tolerated == WINDOW_CLOSED else ""
-            return _Verdict(tolerated, message=message, complete=not result.held)
+    if WINDOW_CLOSED in reasons:
+        return _Verdict(WINDOW_CLOSED, message=_window(result), complete=not result.held)
     if result.plan.prune_held and PRUNE_OFF not in reasons:
-        return _Verdict("PruneHeld")
+        return _Verdict("PruneHeld")  # before what is only reported: this waits for a person
+    for tolerated in (DRIFT_REPORTED, TUG_OF_WAR):
+        if tolerated in reasons:
+            return _Verdict(tolerated, complete=not result.held)
     return None if PENDING.isdisjoint(reasons) else _Verdict("Pruning")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,10 +18,11 @@ from syncd.web import text
 from syncd.web.query import ObjectQuery, Show, SyncQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from syncd.daemon.status import DriftRecord, ObjectStatus, SyncStatus
+    from syncd.model import ObjectKey
 
     Clock = Callable[[], datetime]
 
@@ -92,8 +93,7 @@ class Pages:
             dependencies=dependencies(status.sync),
             drift=open_drift(status),
             repaired=[record for record in status.drift if record.corrected_at is not None],
-            kept=[item for item in status.objects if item.action is ActionType.KEEP],
-            pending=[item for item in status.objects if _is_pending_prune(item)],
+            prunes=_prunes(status.objects),
         )
 
     def error(self, code: int, title: str, message: str, *, root: str) -> str:
@@ -121,6 +121,25 @@ def _is_pending_prune(item: ObjectStatus) -> bool:
     return item.action is ActionType.PRUNE and item.outcome is not OutcomeStatus.DONE
 
 
+class _Prunes(NamedTuple):
+    """Objects that left Git, are still there, and share why."""
+
+    action: ActionType
+    reason: str
+    why: str
+    keys: list[ObjectKey]
+
+
+def _prunes(objects: Iterable[ObjectStatus]) -> list[_Prunes]:
+    """What is kept, and what is still to be pruned, which comes first; by reason, for a budget holds many at once."""
+    found: dict[tuple[ActionType, str, str], _Prunes] = {}
+    for item in objects:
+        if item.action is ActionType.KEEP or _is_pending_prune(item):
+            group = item.action, item.reason, item.error or item.message
+            found.setdefault(group, _Prunes(*group, [])).keys.append(item.key)
+    return sorted(found.values(), key=lambda group: group.action is ActionType.KEEP)
+
+
 def _health_reason(status: SyncStatus) -> str:
     """Which object makes the Sync as unhealthy as it is."""
     if status.health in (None, Health.HEALTHY):
@@ -129,7 +148,8 @@ def _health_reason(status: SyncStatus) -> str:
     if not blamed:
         return ""
     more = f" (and {len(blamed) - 1} more)" if len(blamed) > 1 else ""
-    return f"{blamed[0].key.display()}: {blamed[0].health_message}{more}"
+    why = f": {blamed[0].health_message}" if blamed[0].health_message else ""
+    return f"{blamed[0].key.display()}{why}{more}"
 
 
 def _tally(words: type[SyncState | Health], values: Sequence[SyncState | Health]) -> list[tuple[str, int]]:

@@ -59,6 +59,11 @@ def after(
         (after(outcome(ActionType.KEEP, reason="BudgetExceeded"), held="too many"), SyncState.OUT_OF_SYNC, "PruneHeld"),
         (after(outcome(ActionType.KEEP, reason="Terminating")), SyncState.OUT_OF_SYNC, "Pruning"),
         (after(outcome(ActionType.SKIP, reason="DriftReported")), SyncState.OUT_OF_SYNC, "DriftReported"),
+        (
+            after(outcome(ActionType.SKIP, reason="DriftReported"), outcome(ActionType.KEEP), held="too many"),
+            SyncState.OUT_OF_SYNC,
+            "PruneHeld",
+        ),
         (after(outcome(ActionType.SKIP, reason="WindowClosed")), SyncState.OUT_OF_SYNC, "WindowClosed"),
         (after(outcome(ActionType.CREATE, error="no")), SyncState.OUT_OF_SYNC, "ApplyFailed"),
         (after(outcome(ActionType.CREATE), interrupted=True), SyncState.OUT_OF_SYNC, "Stopped"),

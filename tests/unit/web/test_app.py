@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from starlette.testclient import TestClient
 
 from syncd.daemon.status import DriftRecord, SyncStatus
-from syncd.model import DriftReason, FieldChange, ObjectKey
+from syncd.model import ActionType, DriftReason, FieldChange, ObjectKey
 from syncd.web import create_app
 from tests.unit.web import sample
 
@@ -106,6 +106,19 @@ def test_the_page_of_a_sync_shows_errors_and_held_kept_and_pending_prunes(client
     assert "more than the budget of 30 %" in page
     assert "DeletionDetached" in page
     assert "waits for Deployment.apps shop/worker, which failed" in page
+
+
+def test_what_is_kept_for_one_reason_is_told_once(client: TestClient, board: sample.FakeBoard) -> None:
+    kept = tuple(
+        sample.make_object(f"shop::ConfigMap:map-{number}", ActionType.KEEP, "BudgetExceeded", message="too many")
+        for number in range(600)
+    )
+    board.syncs = (dataclasses.replace(sample.healthy("shop-dev"), objects=kept),)
+    page = client.get("/syncs/syncd/shop-dev?show=failed").text
+    assert page.count("too many") == 1
+    assert ("map-499<" in page, "map-500<" in page) == (True, False)
+    assert "and 597 more" in page
+    assert "and 100 more" in page
 
 
 def test_a_sync_that_has_never_run_has_a_page(client: TestClient) -> None:
