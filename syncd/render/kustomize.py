@@ -10,7 +10,7 @@ from syncd.kubeloader import ExcessiveAliasingError
 from syncd.kubeyaml import Document, YAMLError, load_all
 from syncd.render.closure import closure
 from syncd.render.errors import RemoteInputError, RenderFailedError
-from syncd.render.objects import manifests_of
+from syncd.render.objects import manifests_of, take_annotation
 from syncd.render.remote import way_to
 from syncd.render.runner import ToolFailedError
 from syncd.render.workspace import Workspace, workspace
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from syncd.model import InvalidInputError, JSONValue, Manifest, Origin
+    from syncd.model import InvalidInputError, Manifest, Origin
     from syncd.render.closure import Closure
     from syncd.render.job import Job
     from syncd.source.tree import Tree
@@ -111,26 +111,12 @@ def _ask_for_origins(file: Path, documents: list[Document]) -> bool:
 def _with_origins(job: Job, documents: list[Document], folder: str, own: Origin) -> Iterator[Manifest]:
     """The manifests with the files that they are from, and without the annotation that tells."""
     for document in documents:
-        body, written = _take_origin(document.value)
-        origin = own
-        if written:
-            path = posixpath.normpath(join(folder, written))
-            origin = job.tree.origin(path) if path in job.tree.entries else own
+        body, text = take_annotation(document.value, _ORIGIN)
+        written = load_all(text.encode())[0].value if text else {}
+        relative = written.get("path") or written.get("configuredIn") or ""
+        path = posixpath.normpath(join(folder, relative)) if relative else ""
+        origin = job.tree.origin(path) if path in job.tree.entries else own
         yield from manifests_of([Document(body, 0, 0)], b"", origin, job.errors)
-
-
-def _take_origin(body: JSONValue) -> tuple[JSONValue, str]:
-    """An object without its origin annotation, and the file that the annotation names, or ""."""
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or _ORIGIN not in annotations:
-        return body, ""
-    rest = {key: text for key, text in annotations.items() if key != _ORIGIN}
-    metadata = {key: value for key, value in metadata.items() if key != "annotations" or rest}
-    if rest:
-        metadata["annotations"] = rest
-    origin = load_all(str(annotations[_ORIGIN]).encode())[0].value
-    return {**body, "metadata": metadata}, origin.get("path") or origin.get("configuredIn") or ""
 
 
 def _without_places(documents: list[Document]) -> list[Document]:

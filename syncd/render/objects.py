@@ -55,6 +55,19 @@ def key_of(body: JSONObject) -> ObjectKey:
     return ObjectKey(metadata.get("namespace") or "", group if slash else "", body["kind"], metadata["name"])
 
 
+def take_annotation(body: JSONValue, name: str) -> tuple[JSONValue, str | None]:
+    """A document without one annotation, and what that says; None where it is not there."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or name not in annotations:
+        return body, None
+    rest = {key: text for key, text in annotations.items() if key != name}
+    metadata = {key: value for key, value in metadata.items() if key != "annotations" or rest}
+    if rest:
+        metadata["annotations"] = rest
+    return {**body, "metadata": metadata}, str(annotations[name])
+
+
 def duplicates(manifests: Iterable[Manifest]) -> None:
     """Refuse manifests of which two have the same key.
 

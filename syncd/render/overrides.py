@@ -13,7 +13,7 @@ import orjson
 from syncd.kubeyaml import Document, YAMLError, load_all
 from syncd.model import Origin
 from syncd.render.errors import RenderFailedError
-from syncd.render.objects import manifests_of
+from syncd.render.objects import manifests_of, take_annotation
 from syncd.render.runner import ToolFailedError
 from syncd.render.workspace import private_folders
 
@@ -66,11 +66,11 @@ def override(
         raise RenderFailedError(f"what kustomize wrote cannot be read: {error.problem}", _WHERE) from None
     found: list[tuple[int, Manifest]] = []
     for document in documents:
-        body, index = _unmarked(document.value)
-        origin = manifests[index].origin if index is not None else _WHERE
-        place_in_order = index if index is not None else len(manifests)
+        body, mark = take_annotation(document.value, _INDEX)  # a patch may have taken it away
+        index = int(mark) if mark is not None else len(manifests)
+        origin = manifests[index].origin if mark is not None else _WHERE
         changed = manifests_of([Document(body, origin.document, origin.line)], b"", origin, errors)
-        found += [(place_in_order, manifest) for manifest in changed]
+        found += [(index, manifest) for manifest in changed]
     return [manifest for _, manifest in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -83,19 +83,6 @@ def _marked(manifests: Iterable[Manifest]) -> Iterable[JSONObject]:
         metadata = manifest.body["metadata"]
         annotations = {**(metadata.get("annotations") or {}), _INDEX: str(index)}
         yield {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _unmarked(body: JSONValue) -> tuple[JSONValue, int | None]:
-    """An object without the mark, and its number; None if a patch has taken the mark away."""
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or _INDEX not in annotations:
-        return body, None
-    rest = {key: text for key, text in annotations.items() if key != _INDEX}
-    metadata = {key: value for key, value in metadata.items() if key != "annotations" or rest}
-    if rest:
-        metadata["annotations"] = rest
-    return {**body, "metadata": metadata}, int(annotations[_INDEX])
 
 
 def _kustomization(overrides: Overrides) -> JSONObject:

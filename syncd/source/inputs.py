@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.kubeyaml import YAMLError, load_all
 from syncd.source.errors import PathNotFoundError, UnsupportedContentError
@@ -19,6 +19,9 @@ from syncd.source.snapshot import LeavesRepositoryError, is_below, join
 if TYPE_CHECKING:
     from syncd.source.objects import Entry
     from syncd.source.snapshot import Snapshot
+
+_KUSTOMIZATION_LIMIT: Final = 1 << 20
+"""In bytes; nobody writes a larger one."""
 
 
 class Input(NamedTuple):
@@ -124,9 +127,6 @@ def _ways_out(snapshot: Snapshot, entries: list[Entry], found: dict[str, str]) -
 
 def _is_kustomization(entry: Entry) -> bool:
     return posixpath.basename(entry.path) in FILE_NAMES and entry.size <= _KUSTOMIZATION_LIMIT
-
-
-_KUSTOMIZATION_LIMIT = 1 << 20
 
 
 def _references(data: bytes) -> list[str]:
