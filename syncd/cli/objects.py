@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from pydantic import ValidationError
 
 from syncd.cli.main import complain
 from syncd.cli.session import open_cluster
@@ -19,7 +18,7 @@ from syncd.daemon.objects import SYNCS
 from syncd.model import SyncdError, Write, WriteMethod
 from syncd.spec import SpecError
 from syncd.spec.objects import REQUESTED_ANNOTATION, parse_object
-from syncd.spec.status import SyncObjectStatus
+from syncd.spec.status import parse_status
 
 if TYPE_CHECKING:
     import threading
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from syncd.engine.deadline import Deadline
     from syncd.model import JSONObject
     from syncd.spec import Sync
+    from syncd.spec.status import SyncObjectStatus
 
 DEFAULT_NAMESPACE: Final = "syncd"
 """Where a Sync is that is named without its namespace, as in a file."""
@@ -81,10 +81,7 @@ class Found:
     @cached_property
     def status(self) -> SyncObjectStatus:
         """What the daemon makes of it; empty where that makes no sense."""
-        try:
-            return SyncObjectStatus.model_validate(self.document.get("status") or {})
-        except ValidationError:
-            return SyncObjectStatus()
+        return parse_status(self.document.get("status"))
 
     @property
     def is_held_up(self) -> bool:

@@ -91,6 +91,11 @@ class StatusBoard:
             else:
                 self._watchers.pop(watcher, None)
 
+    def recall(self, status: SyncStatus) -> None:
+        """Know of a Sync what an earlier process knew, unless it is known better."""
+        if self.status(status.id) is None:
+            self.put(status)
+
     def begin(self, sync: Sync) -> None:
         """Give a Sync its place; what is known of it already stays, though it may ask for something else now."""
         known = self.status(sync.id)

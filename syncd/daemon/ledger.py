@@ -19,11 +19,16 @@ _REMEMBERED = 50
 
 
 class DriftLedger:
-    """The drift of one Sync; used by one reconcile at a time."""
+    """The drift of one Sync; used by one reconcile at a time.
 
-    def __init__(self) -> None:
-        self._open: dict[ObjectKey, DriftRecord] = {}
-        self._repaired: list[DriftRecord] = []
+    Args:
+        known: What was known of it before, as :meth:`records` gives it.
+    """
+
+    def __init__(self, known: Iterable[DriftRecord] = ()) -> None:
+        known = tuple(known)
+        self._open = {record.key: record for record in known if record.corrected_at is None}
+        self._repaired = [record for record in reversed(known) if record.corrected_at is not None]
 
     def update(self, outcomes: Iterable[Outcome], now: datetime) -> tuple[DriftRecord, ...]:
         """Take note of what one complete reconcile found.

@@ -104,7 +104,8 @@ class SyncLoop:
         self._asked_at = 0.0
         self._applying: Revision | None = None
         self._memory = Memory()
-        self._ledger = DriftLedger()
+        known = board.status(sync.id)
+        self._ledger = DriftLedger(known.drift if known else ())
         self._health = HealthBook(live, sync.spec.health_checks)
         self._paces = RepairPaces()
         board.begin(sync)

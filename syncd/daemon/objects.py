@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,11 +19,13 @@ from syncd.cluster.errors import NotFoundError
 from syncd.cluster.pacing import Pace, Pacer
 from syncd.cluster.scopes import Scope
 from syncd.cluster.watch import KindWatch, Timing
+from syncd.daemon.objectstatus import recall
 from syncd.daemon.removal import look
 from syncd.daemon.statuswriter import StatusWriter
 from syncd.model import SyncdError, Write, WriteMethod
 from syncd.spec import API_VERSION, KIND, SpecError
 from syncd.spec.objects import FINALIZER, REQUESTED_ANNOTATION, parse_ending, parse_object, parse_readable
+from syncd.spec.status import parse_status
 
 if TYPE_CHECKING:
     from syncd.cluster import Client, Event
@@ -208,6 +211,8 @@ class ObjectFollower:
             return self._refuse(obj, problems)
         self._bind(obj)
         self.statuses.follow(obj, sync)
+        with suppress(ValueError):  # of a status that makes no sense nothing is known
+            self._daemon.board.recall(recall(sync, parse_status(obj.get("status"))))
         self._daemon.put(sync)
         log.info("sync followed", sync=sync_id, generation=obj["metadata"]["generation"], suspended=sync.spec.suspend)
         return True

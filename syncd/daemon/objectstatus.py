@@ -6,14 +6,14 @@ wrote is taken over where this one does not know better: a restart forgets neith
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from syncd.daemon.ending import TERMINATING
-from syncd.daemon.status import SyncState
+from syncd.daemon.status import DriftRecord, SyncState, SyncStatus
 from syncd.daemon.waiting import SUCCEEDED
 from syncd.inventory.keylist import approval_of
-from syncd.model import ObjectKey
+from syncd.model import DriftReason, ObjectKey
 from syncd.plan.settings import DRIFT_REPORTED, TUG_OF_WAR
 from syncd.spec import SpecError
 from syncd.spec.status import (
@@ -34,10 +34,10 @@ from syncd.spec.status import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
-    from syncd.daemon.status import Counts, DriftRecord, HistoryEntry, SyncStatus
+    from syncd.daemon.status import Counts, HistoryEntry
     from syncd.model import Revision
+    from syncd.spec import Sync
 
 _PENDING: Final = "Pending"
 _SUSPENDED: Final = "Suspended"
@@ -67,6 +67,26 @@ class Subject(NamedTuple):
     generation: int
     previous: SyncObjectStatus
     handled: str = ""
+
+
+def recall(sync: Sync, written: SyncObjectStatus) -> SyncStatus:
+    """What an earlier process found out and still matters: since when a Sync fails, and what drifts since when.
+
+    Raises:
+        ValueError: The status makes no sense.
+    """
+    drift = (
+        DriftRecord(
+            ObjectKey.parse(item.object),
+            DriftReason(item.reason),
+            datetime.fromisoformat(item.since),
+            manager=item.manager,
+        )
+        for item in written.drift.objects
+        if item.corrected_at is None
+    )
+    since = datetime.fromisoformat(written.failing_since) if written.failing_since else None
+    return SyncStatus(sync, drift=tuple(drift), failing_since=since)
 
 
 def reconciled(subject: Subject, status: SyncStatus, now: datetime) -> SyncObjectStatus:

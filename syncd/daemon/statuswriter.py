@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from pydantic import ValidationError
 
 from syncd.cluster.errors import ConflictError, NotFoundError
 from syncd.daemon import objectstatus
@@ -17,7 +16,7 @@ from syncd.daemon.ending import TERMINATING
 from syncd.daemon.objectstatus import Subject
 from syncd.daemon.status import Listener
 from syncd.model import SyncdError, Write, WriteMethod
-from syncd.spec.status import SyncObjectStatus
+from syncd.spec.status import SyncObjectStatus, parse_status
 
 if TYPE_CHECKING:
     from syncd.cluster import Client, Resource
@@ -120,7 +119,7 @@ class StatusWriter(Listener):
             if before is not None and before.uid == metadata["uid"]:
                 written, asked, handled = before.written, before.asked, before.handled
             else:
-                written, asked, handled = _parse(obj.get("status")), "", ""
+                written, asked, handled = parse_status(obj.get("status")), "", ""
             self._entries[sync_id] = _Entry(
                 namespace=metadata["namespace"],
                 name=metadata["name"],
@@ -235,14 +234,6 @@ def _wanted(entry: _Entry) -> SyncObjectStatus:
     if not suspended and entry.written.observed_generation == entry.generation:
         return entry.written  # the daemon has only been restarted
     return objectstatus.pending(subject, now, suspended=suspended)
-
-
-def _parse(status: Any) -> SyncObjectStatus:
-    """The status as the cluster has it; one that makes no sense is written anew."""
-    try:
-        return SyncObjectStatus.model_validate(status or {})
-    except ValidationError:
-        return SyncObjectStatus()
 
 
 def _dense(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, ValidationError
 
 from syncd.spec.base import Model
 
@@ -172,3 +172,11 @@ class SyncObjectStatus(StatusModel):
     """The value of the annotation `syncd.dev/requested-at` that was last acted on."""
     history: Annotated[tuple[StatusHistory, ...], Field(strict=False, max_length=HISTORY_SHOWN)] = ()
     """Past reconciles, newest first."""
+
+
+def parse_status(written: Any) -> SyncObjectStatus:
+    """Read a status as the cluster has it; one that makes no sense counts as empty."""
+    try:
+        return SyncObjectStatus.model_validate(written or {})
+    except ValidationError:
+        return SyncObjectStatus()

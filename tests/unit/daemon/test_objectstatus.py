@@ -181,3 +181,14 @@ def test_what_a_newer_syncd_wrote_can_be_read() -> None:
     document["news"] = {"a": 1}
     document["drift"]["more"] = True
     assert SyncObjectStatus.model_validate(document) == after(DONE)
+
+
+def test_another_process_knows_since_when() -> None:
+    drift = (
+        DriftRecord(key(1), DriftReason.CHANGED, NOW, manager="kubectl-edit"),
+        DriftRecord(key(2), DriftReason.MISSING, NOW, corrected_at=LATER),
+    )
+    written = after(replace(FAILED, drift=drift, failing_since=NOW))
+    recalled = objectstatus.recall(SYNC, written)
+    assert recalled == SyncStatus(SYNC, drift=drift[:1], failing_since=NOW)
+    assert objectstatus.recall(SYNC, NEW) == SyncStatus(SYNC)

@@ -158,6 +158,9 @@ def test_reported_drift_stays_open_since_it_was_first_seen() -> None:
     assert ledger.update([reported], NOW + timedelta(hours=1)) == ()
     (record,) = ledger.records()
     assert (record.since, record.corrected_at) == (NOW, None)
+    again = DriftLedger(ledger.records())
+    assert again.update([reported], NOW + timedelta(hours=2)) == ()
+    assert again.records() == (record,)
 
 
 def test_a_repair_that_failed_leaves_the_drift_open() -> None:
