@@ -10,6 +10,7 @@ the same time that says nothing.
 from __future__ import annotations
 
 import argparse
+import gc
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from syncd.cli.commands.run import NEW_OBJECTS
 from syncd.source import Repositories
 from syncd.spec import GitSource
 from tests.unit.source.gitrepo import large_repository
@@ -105,6 +107,7 @@ def main() -> int:
     parser.add_argument("--commits", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
+    gc.set_threshold(NEW_OBJECTS)  # as the daemon has it
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         repo = large_repository(directory, options.files, options.commits)

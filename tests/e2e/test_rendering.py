@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING
 
 from tests.support.daemon import DaemonProcess, eventually, sync_document
@@ -52,6 +53,10 @@ def test_keys_and_values_come_from_the_cluster_and_limits_hold(
 
     with DaemonProcess(tmp_path, cluster.kubeconfig, sync_document("shop", repository.url, **spec)) as daemon:
         daemon.wait_synced("shop", commit)
+        told = eventually(
+            "the programs are told", lambda: re.search(r'{.*"event":"programs".*}', daemon.log.read_text())
+        )
+        assert json.loads(told[0]).keys() >= {"git", "kustomize", "helm", "sops"}
         secret = kubectl.get("secret", "a-s", "shop") or {}
         assert base64.b64decode(secret["data"]["password"]) == b"hunter2"
         version = json.loads(kubectl("version", "-o", "json"))["serverVersion"]["gitVersion"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 import structlog
 
-from syncd import render
+from syncd.cli import programs
 from syncd.cli.exits import Exit
 from syncd.cli.options import (
     account_option,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("syncd")
 
-_NEW_OBJECTS: Final = 50_000
+NEW_OBJECTS: Final = 50_000
 """How many new maps and lists make Python look for cycles among them; its own default is 700.
 
 Manifests and live objects are maps and lists by the hundred thousand, never in cycles: they go as soon as nobody needs
@@ -80,7 +80,7 @@ def command(  # noqa: PLR0913 - every option, by keyword
     """
     if election is not None and cluster.sandbox:
         raise click.UsageError("--leader-elect is for replicas that share a cluster, and --sandbox makes one for each")
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(NEW_OBJECTS)
     configure_logging(log_level, log_format)
     syncs = _what_to_follow(config, namespace, cluster)
     webhook_secret = SecretFile(webhook_secret_file) if webhook_secret_file else None
@@ -106,8 +106,8 @@ def command(  # noqa: PLR0913 - every option, by keyword
 
 
 def _tell_programs() -> None:
-    """Log which programs render, and what is wrong with those that cannot."""
-    log.info("programs", **render.versions())
+    """Log which programs fetch and render, and what is wrong with those that cannot."""
+    log.info("programs", **programs.versions())
 
 
 def _what_to_follow(config: Path | None, namespace: str | None, cluster: ClusterChoice) -> Path | Following:

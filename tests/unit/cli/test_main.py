@@ -124,7 +124,7 @@ def test_version_names_what_takes_part(capsys: pytest.CaptureFixture[str]) -> No
 def test_version_does_without_the_programs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert run(["version"]) == Exit.OK
-    assert "git        not found\n" in capsys.readouterr().out
+    assert "git        there is no git on PATH\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
