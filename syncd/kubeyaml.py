@@ -2,7 +2,8 @@
 
 The reader is faithful to ``sigs.k8s.io/yaml`` (go-yaml v2's rules, then JSON), which kubectl uses, and stricter in one
 thing: a key that appears twice in a map is an error. It is built on PyYAML's C events, because none of PyYAML's own
-loaders reads scalars as Kubernetes does (dates, ``12:30``, ``y``, ``08``, ``1e3``), and all of them are slower.
+loaders reads scalars as Kubernetes does (dates, ``12:30``, ``y``, ``08``, ``1e3``), and all of them are slower; what is
+written in the plainest way is read without them, line by line.
 
 What differs from YAML 1.1 as PyYAML knows it:
 

@@ -9,6 +9,7 @@ from syncd.inventory import Ownership
 from syncd.inventory.brought import is_apply_config, without_list
 from syncd.inventory.ownership import controller, named_owner
 from syncd.merge import engine, json_merge, last_applied
+from syncd.merge.errors import MergeError
 from syncd.model import (
     Action,
     ActionType,
@@ -260,6 +261,8 @@ def _blocked(manifest: Manifest, reason: str, message: str, live: JSONObject | N
 
 
 def _failed(manifest: Manifest, error: SyncdError, live: JSONObject | None = None) -> Action:
+    if isinstance(error, MergeError) and not error.about:
+        error.about = manifest.key.display()
     return _blocked(manifest, error.reason, mask_text(f"{manifest.origin}: {error}", manifest.hidden), live)
 
 

@@ -268,6 +268,15 @@ def test_what_was_settled_is_not_even_parsed() -> None:
     assert plan_object(DESIRED, observation, POLICY).type is ActionType.UNCHANGED
 
 
+def test_a_damaged_annotation_is_an_error_that_names_the_object_and_nothing_that_it_holds() -> None:
+    live = applied()
+    live["metadata"]["annotations"][last_applied.ANNOTATION] = '{"hunter2'
+    action = plan_object(DESIRED, observed(live), POLICY)
+    assert action.blocking
+    assert f"{KEY.display()}: the annotation {last_applied.ANNOTATION} is not a JSON object" in action.message
+    assert "hunter2" not in action.message
+
+
 def test_what_is_unchanged_lets_the_live_object_go() -> None:
     for settled in ({}, {KEY: Settled(DESIRED.digest, "6", live_digest(applied()))}):
         action = plan_object(DESIRED, observed(applied(), settled=settled), POLICY)
