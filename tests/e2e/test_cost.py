@@ -136,6 +136,20 @@ def test_a_changed_object_costs_one_patch(scene: Scene) -> None:
     assert len(schemas) <= 2, by_verb(requests)
 
 
+def test_an_object_that_comes_or_goes_costs_one_write_and_at_most_two_of_the_list(scene: Scene) -> None:
+    scene.start_and_sync(scene.commit(100))
+    scene.reconcile(2)
+    mark = scene.mark()
+    scene.daemon.wait_synced(scene.name, scene.commit(101))
+    assert writes(scene.since(mark)) == {("patch", "configmaps"): 1, ("create", "configmaps"): 1}
+    scene.reconcile(2)
+    mark = scene.mark()
+    scene.daemon.wait_synced(scene.name, scene.commit(100))
+    told = writes(scene.since(mark))
+    assert told[("delete", "configmaps")] == 1
+    assert sum(told.values()) <= 3, told
+
+
 def test_a_first_apply_costs_one_write_an_object_and_a_constant(scene: Scene) -> None:
     mark = scene.mark()
     scene.start_and_sync(scene.commit(300))

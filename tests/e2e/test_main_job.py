@@ -35,6 +35,25 @@ spec:
         image: registry.example.com/web:1
         envFrom: [{configMapRef: {name: settings}}]
 """
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "carts.shop.example.com"},
+    "spec": {
+        "group": "shop.example.com",
+        "names": {"kind": "Cart", "plural": "carts"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+CART = "apiVersion: shop.example.com/v1\nkind: Cart\nmetadata: {name: one, namespace: shop}\nspec: {size: 3}\n"
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a%s}\n"
 SHOP = {"namespace.yaml": NAMESPACE, "settings.yaml": SETTINGS, "web.yaml": WEB}
 
@@ -211,32 +230,28 @@ def test_a_restart_needs_no_memory_and_writes_nothing(
 def test_a_definition_and_its_instance_in_one_commit_converge(
     cluster: ClusterUnderTest, repository: Repository, daemon: DaemonProcess
 ) -> None:
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "carts.shop.example.com"},
-        "spec": {
-            "group": "shop.example.com",
-            "names": {"kind": "Cart", "plural": "carts"},
-            "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-                }
-            ],
-        },
-    }
-    cart = "apiVersion: shop.example.com/v1\nkind: Cart\nmetadata: {name: one, namespace: shop}\nspec: {size: 3}\n"
-    commit = repository.commit({"namespace.yaml": NAMESPACE, "crd.json": json.dumps(crd), "cart.yaml": cart})
+    commit = repository.commit({"namespace.yaml": NAMESPACE, "crd.json": json.dumps(CRD), "cart.yaml": CART})
     with daemon:
         status = daemon.wait_synced("shop", commit)
         assert len(status["history"]) == 1, "it took more than one reconcile"
         assert cluster.kubectl.get("carts.shop.example.com", "one", "shop") is not None
         daemon.wait_synced("shop", repository.commit({"cart.yaml": None, "crd.json": None}))
         eventually("the definition is gone", lambda: cluster.kubectl.get("crd", "carts.shop.example.com") is None)
+
+
+def test_a_custom_resource_waits_for_a_definition_that_somebody_else_brings_and_blocks_nothing(
+    cluster: ClusterUnderTest, repository: Repository, daemon: DaemonProcess
+) -> None:
+    repository.commit({**SHOP, "cart.yaml": CART})
+    with daemon:
+        waiting = daemon.wait_for("shop", "has tried", lambda status: status["problems"])
+        assert colour(cluster) == "blue"
+        assert "install its CustomResourceDefinition" in waiting["error"]
+        newest = repository.commit({"settings.yaml": SETTINGS.replace("blue", "red")})
+        eventually("the others are kept up to date", lambda: colour(cluster) == "red")
+        cluster.kubectl("create", "--filename", "-", stdin=json.dumps(CRD))
+        daemon.wait_synced("shop", newest)
+        assert cluster.kubectl.get("carts.shop.example.com", "one", "shop") is not None
 
 
 def test_one_bad_object_stops_nobody_else(

@@ -161,6 +161,45 @@ def test_an_autoscaler_and_an_injector_that_write_too_cause_no_endless_writes(
     assert [item["image"] for item in spec["template"]["spec"]["containers"]] == ["example.com/web:2", "proxy:1"]
 
 
+def test_a_webhook_that_rewrites_what_git_says_is_not_fought(
+    control_plane: ControlPlane, repository: Repository, namespace: str, tmp_path: Path
+) -> None:
+    rewrites = '[JSONPatch{op: "replace", path: "/data/colour", value: "mutated"}]'
+    mutate(
+        control_plane, namespace, "", "configmaps", {"patchType": "JSONPatch", "jsonPatch": {"expression": rewrites}}
+    )
+    probe = config_map(namespace, "probe", colour="blue")
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    eventually(
+        "the server rewrites",
+        lambda: control_plane.api.create(f"{path}?dryRun=All", probe)["data"]["colour"] == "mutated",
+    )
+    newest = commit(repository, config_map(namespace, colour="blue"))
+    cluster = RealCluster(control_plane)
+    with DaemonProcess(tmp_path, control_plane.kubeconfig, sync_document(namespace, repository.url)) as daemon:
+        daemon.wait_synced(namespace, newest)
+        mark = cluster.mark()
+        for _ in range(5):
+            wait_for_next(daemon, namespace)
+        assert [asked for asked in cluster.since(mark) if asked.writes] == []
+        newest = commit(repository, config_map(namespace, colour="green"))
+        daemon.wait_synced(namespace, newest)
+        mark = cluster.mark()
+        for _ in range(5):
+            wait_for_next(daemon, namespace)
+        assert [asked for asked in cluster.since(mark) if asked.writes] == []
+        daemon.kill()
+        mark = cluster.mark()
+        daemon.start()
+        daemon.wait_synced(namespace, newest)
+        for _ in range(5):
+            wait_for_next(daemon, namespace)
+        assert len([asked for asked in cluster.since(mark) if asked.writes]) <= 1, (
+            "it is asked once whether it is equal"
+        )
+    assert control_plane.api.get(f"{path}/settings")["data"] == {"colour": "mutated"}
+
+
 def wait_for_next(daemon: DaemonProcess, name: str) -> None:
     """Wait until another reconcile has ended."""
     seen = daemon.status(name)["lastAttempt"]
@@ -173,19 +212,9 @@ def inject_sidecars(control_plane: ControlPlane, namespace: str) -> None:
         "Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: "
         '[Object.spec.template.spec.containers{name: "proxy", image: "proxy:1"}]}}}}'
     )
-    policies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
-    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["deployments"]}
-    only_here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
-    policy = {
-        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": only_here},
-        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}],
-        "reinvocationPolicy": "Never",
-        "failurePolicy": "Fail",
-    }
+    applied = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    mutate(control_plane, namespace, "apps", "deployments", applied)
     api = control_plane.api
-    api.create(policies, {"metadata": {"name": namespace}, "spec": policy})
-    binding = {"metadata": {"name": namespace}, "spec": {"policyName": namespace}}
-    api.create(policies.replace("policies", "policybindings"), binding)
 
     def injects() -> bool:
         made = api.create(
@@ -194,6 +223,23 @@ def inject_sidecars(control_plane: ControlPlane, namespace: str) -> None:
         return len(made["spec"]["template"]["spec"]["containers"]) == 2
 
     eventually("the server injects", injects)
+
+
+def mutate(control_plane: ControlPlane, namespace: str, group: str, resource: str, mutation: JSON) -> None:
+    """Have the server change every object of a kind in one namespace, as a mutating webhook would."""
+    policies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+    rule = {"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": [resource]}
+    only_here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    policy = {
+        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": only_here},
+        "mutations": [mutation],
+        "reinvocationPolicy": "Never",
+        "failurePolicy": "Fail",
+    }
+    api = control_plane.api
+    api.create(policies, {"metadata": {"name": namespace}, "spec": policy})
+    binding = {"metadata": {"name": namespace}, "spec": {"policyName": namespace}}
+    api.create(policies.replace("policies", "policybindings"), binding)
 
 
 def test_a_tug_of_war_is_slowed_down_and_the_rival_named(
