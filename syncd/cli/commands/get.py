@@ -42,19 +42,28 @@ def command(*, names: tuple[str, ...], namespace: str | None, cluster: ClusterCh
     if not found:
         click.echo("There are no Syncs.", err=True)
         return Exit.OK
-    table = plain_table("Sync", "Ready", "State", "Health", "Revision", "Drift", "Suspended", "Age", "Message")
+    table = plain_table("Sync", "Ready", "State", "Health", "Revision", "Drift", "Age")
     for item in found:
         table.add_row(*_row(item))
-    console().print(table)
+    screen = console()
+    screen.print(table)
+    for item in found:
+        ready, message = item.condition("Ready")
+        if ready != "True" and message:
+            screen.print(Text(printable(f"{item.id}: {message}"), style=_STYLES[ready]), soft_wrap=True)
     return Exit.OK
 
 
 def _row(found: Found) -> tuple[Text, ...]:
     status = found.status
-    ready, message = found.condition("Ready")
     born = datetime.fromisoformat(found.metadata["creationTimestamp"])
-    cells = (found.id, ready, status.state, status.health, status.revision, str(status.drift.count))
-    rest = ("yes" if found.suspended else "", span((datetime.now(UTC) - born).total_seconds()), message)
-    return tuple(
-        Text(printable(text.splitlines()[0] if text else ""), style=_STYLES.get(text, "")) for text in (*cells, *rest)
+    cells = (
+        found.id,
+        found.condition("Ready")[0],
+        "Suspended" if found.suspended else status.state,
+        status.health,
+        status.revision,
+        str(status.drift.count),
+        span((datetime.now(UTC) - born).total_seconds()),
     )
+    return tuple(Text(printable(text), style=_STYLES.get(text, "")) for text in cells)
