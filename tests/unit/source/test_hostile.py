@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from syncd.source.errors import LimitExceededError, MirrorDamagedError, RepositoryNotFoundError, SourceError
-from syncd.source.objects import EntryType, MalformedObjectError, parse_batch, parse_listing
+from syncd.source.objects import MalformedObjectError, parse_batch, parse_listing
 from syncd.source.urls import allowed_protocols, display
 from syncd.spec import GitRef, GitSource, SyncSpec
 
@@ -164,20 +163,6 @@ def test_a_folder_that_is_no_repository_is_not_taken_for_one(
     (tmp_path / "folder").mkdir()
     with pytest.raises(RepositoryNotFoundError):
         repositories.resolve(GitSource(url=str(tmp_path / "folder")), ".", deadline=deadline)
-
-
-def test_a_hundred_thousand_files_end_in_a_clear_error(
-    repo: GitRepo, repositories: Repositories, tmp_path: Path
-) -> None:
-    stream = [b"commit refs/heads/main\ncommitter A <a@example.com> 0 +0000\ndata 0\n"]
-    stream += [b"M 100644 inline %d/%d.yaml\ndata 5\na: 1\n\n" % divmod(number, 300) for number in range(100_000)]
-    (tmp_path / "stream").write_bytes(b"".join(stream))
-    repo._run("fast-import", "--quiet", cwd=repo.bare, stdin=tmp_path / "stream")
-    deadline = time.monotonic() + 120
-    revision = repositories.resolve(repo.source(), ".", deadline=deadline)
-    tree = repositories.tree(repo.source(), revision, ".", deadline=deadline)
-    with pytest.raises(LimitExceededError, match="there are 100000 files"):
-        tree.read(path for path, entry in tree.entries.items() if entry.type is EntryType.FILE)
 
 
 @given(st.binary(max_size=200))
