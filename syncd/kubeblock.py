@@ -1,7 +1,7 @@
 """The plain form of YAML that nearly all manifests are written in, read line by line.
 
 libyaml parses quickly, but hands each key and each value to Python as an event of its own, and that takes most of the
-time. Here a line is taken apart once, however often it stands in a stream, and documents are put together of the parts.
+time. Here a line that a stream repeats is taken apart once, and documents are put together of the parts.
 
 Only what can be read in one way is read here: maps and lists in block style, and on one line each plain scalars and
 quoted ones without escapes, in printable ASCII. Whatever else a document has (anchors, tags, flow style, texts of
@@ -33,6 +33,8 @@ _LINE: Final = re.compile(r"( *)((?:-(?: +|$))*)(?:([A-Za-z_][A-Za-z0-9_./-]{0,1
 _PLAIN: Final = re.compile(r"-*[A-Za-z0-9_/.].*")
 """How a plain scalar begins, as far as is read here."""
 _QUOTED: Final = re.compile(r"""'([^']*)'|"([^"\\]*)\"""")
+_REMEMBERED: Final = 4096
+"""How many lines are remembered."""
 _WIDEST: Final = 100
 """Columns beyond this are left to the other reader: each level takes one, so that this bounds the depth."""
 
@@ -142,6 +144,8 @@ class _Reader:
         for number, line in enumerate(lines, 1):
             parts = known.get(line)
             if parts is None:
+                if len(known) >= _REMEMBERED:
+                    known.clear()
                 parts = known[line] = _parts(line)
             if parts:
                 first = first or number
