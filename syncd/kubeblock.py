@@ -35,6 +35,8 @@ _PLAIN: Final = re.compile(r"-*[A-Za-z0-9_/.].*")
 _QUOTED: Final = re.compile(r"""'([^']*)'|"([^"\\]*)\"""")
 _REMEMBERED: Final = 4096
 """How many lines are remembered."""
+_FEW: Final = 3
+"""So many documents that are not read here say nothing of the others yet."""
 _WIDEST: Final = 100
 """Columns beyond this are left to the other reader: each level takes one, so that this bounds the depth."""
 
@@ -91,11 +93,14 @@ def _chunks(data: bytes) -> list[bytes]:
 
 def _each(chunks: list[bytes], origin: Origin) -> Iterator[Document]:
     reader = _Reader()
-    index = above = 0
+    index = above = odd = 0
     for number, chunk in enumerate(chunks):
         try:
             found = reader.read(chunk)
         except _OddError:
+            odd += 1
+            if odd > _FEW and odd * 4 > number:
+                raise  # one parser for all of the stream is quicker then
             whole = chunk if number == len(chunks) - 1 else chunk + b"\n"  # the line break before the mark
             found = _read_by_events(whole, origin, may_be_empty=number > 0)
         if found is not None or number > 0:  # before the first mark there is a document only if there is something

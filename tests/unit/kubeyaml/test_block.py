@@ -90,6 +90,13 @@ def test_a_plain_manifest_needs_no_events(monkeypatch: pytest.MonkeyPatch) -> No
     assert (other.index, other.line) == (2, 12)
 
 
+@pytest.mark.parametrize("every", [1, 2, 7])
+def test_streams_of_which_few_or_many_documents_are_unusual_read_alike(every: int) -> None:
+    parts = [f"a: {'[x, y]' if number % every == 0 else 'x'}\nb: {number}\n" for number in range(30)]
+    check("---\n".join(parts).encode())
+    check("---\n".join([*parts, "a: 1\na: 2\n"]).encode())
+
+
 def test_depth_is_bounded_whatever_reads_it() -> None:
     for deep in ("\n".join(" " * level + "a:" for level in range(5000)), "- " * 5000 + "a", "a:\n" + "- " * 250 + "a"):
         assert "200 deep" in outcome(lambda text=deep: documents(text.encode(), Origin()))  # type: ignore[misc]  # its own text
