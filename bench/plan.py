@@ -9,6 +9,7 @@ restart takes longer than is promised.
 
 from __future__ import annotations
 
+import gc
 import statistics
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bench.merge import as_served
+from syncd.cli.commands.run import NEW_OBJECTS
 from syncd.cluster import LiveObject
 from syncd.inventory import ApplyConfig, Owner
 from syncd.merge import last_applied
@@ -92,6 +94,7 @@ def fields(value: object) -> dict[str, Any]:
 
 def main() -> int:
     """Measure, print, and judge."""
+    gc.set_threshold(NEW_OBJECTS)  # as in the daemon
     desired, live, settled = [], {}, {}
     sample = orjson.dumps(served(OWNER.mark(last_applied.stamp(deployment(0))), 0))
     for number in range(OBJECTS):
