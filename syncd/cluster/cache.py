@@ -18,7 +18,8 @@ import structlog
 
 from syncd.cluster.live import LiveObject
 from syncd.cluster.pacing import Pacer
-from syncd.cluster.scopes import Scope, Wishes
+from syncd.cluster.scopes import Wishes
+from syncd.cluster.store import KindStore
 from syncd.cluster.watch import KindWatch, Timing
 from syncd.inventory.names import APPLY_ID_LABEL
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from syncd.cluster.client import Client
     from syncd.cluster.discovery import Resource
     from syncd.cluster.live import Event
+    from syncd.cluster.scopes import Scope
     from syncd.model import GroupKind, JSONObject, ObjectKey
 
 log = structlog.get_logger("syncd.cluster")
@@ -38,8 +40,11 @@ PATIENCE: Final = 10.0
 """Seconds for which a kind that fails is waited for; a server that restarts is back by then."""
 
 
-Moment = frozenset[tuple[Scope, int]]
-"""A mark of what is known of one owner's objects: for each list and watch, how often they have changed."""
+Moment = frozenset[tuple[KindStore, int]]
+"""A mark of what is known of one owner's objects: how often those in each store have changed.
+
+The store itself, for what is watched anew counts anew, and might arrive at the same number.
+"""
 
 
 class KindStatus(NamedTuple):
@@ -207,9 +212,10 @@ class LiveCache:
             watches = [self._watches[scope] for scope in self._wishes.of(client_id)]
             if any(not watch.watchable or _doubt(watch) for watch in watches):
                 return None
-            return frozenset((watch.scope, watch.store.changes(apply_id)) for watch in watches)
+            return frozenset((watch.store, watch.store.changes(apply_id)) for watch in watches)
 
-    def changed_since(self, then: Moment, now: Moment, apply_id: str) -> frozenset[ObjectKey] | None:
+    @staticmethod
+    def changed_since(then: Moment, now: Moment, apply_id: str) -> frozenset[ObjectKey] | None:
         """Which of one owner's objects have changed between two moments that :meth:`moment` marked for it, or later.
 
         Returns:
@@ -220,9 +226,8 @@ class LiveCache:
         if dict(then).keys() != dict(now).keys():
             return None
         changed: set[ObjectKey] = set()
-        for scope, count in then:
-            watch = self._watches.get(scope)
-            keys = watch.store.changed_since(apply_id, count) if watch is not None else None
+        for store, count in then:
+            keys = store.changed_since(apply_id, count)
             if keys is None:
                 return None
             changed |= keys

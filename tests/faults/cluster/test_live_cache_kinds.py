@@ -84,6 +84,22 @@ def test_a_kind_that_is_not_wanted_any_more_is_forgotten(server: FakeKube, watch
     assert watcher.cache.kinds() == ()
 
 
+def test_what_is_watched_anew_is_not_taken_for_what_was_known_before(server: FakeKube, watcher: Watcher) -> None:
+    server.put("a")
+    watcher.want(CONFIG_MAPS)
+    assert watcher.doubts() == {}
+    before = watcher.cache.moment("sync", "me")
+    assert before is not None
+    assert watcher.cache.changed_since(before, before, "me") == frozenset()
+    watcher.want()
+    server.put("a")
+    watcher.want(CONFIG_MAPS)
+    assert watcher.doubts() == {}
+    after = watcher.cache.moment("sync", "me")
+    assert after is not None
+    assert watcher.cache.changed_since(before, after, "me") is None
+
+
 def test_a_kind_that_cannot_be_watched_is_listed_when_asked(server: FakeKube, watcher: Watcher) -> None:
     still = CONFIG_MAPS._replace(verbs=frozenset({"list"}))
     server.put("a")
