@@ -63,8 +63,7 @@ class LiveObject:
 
         0 for one that is no number: it then compares as older than everything and newer than nothing.
         """
-        text = self.resource_version
-        return int(text) if text.isascii() and text.isdigit() else 0
+        return as_number(self.resource_version)
 
     @property
     def packed_size(self) -> int:
@@ -80,6 +79,11 @@ class LiveObject:
         """The whole object; a new one each time, which the caller owns."""
         parsed: JSONObject = orjson.loads(self.data())
         return parsed
+
+
+def as_number(version: str) -> int:
+    """A resourceVersion as a number; 0 for one that is none."""
+    return int(version) if version.isascii() and version.isdigit() else 0
 
 
 def sample_of(obj: JSONObject) -> bytes:

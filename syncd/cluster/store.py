@@ -14,7 +14,7 @@ from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from syncd.cluster.live import Event, EventType, LiveObject, sample_of
+from syncd.cluster.live import Event, EventType, LiveObject, as_number, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +62,8 @@ class KindStore:
         """By uid, up to which resourceVersion an object is known to be gone; infinity when for good."""
         self._ahead: dict[str, _Ahead] = {}
         """By uid, where our writes have outrun the watch."""
+        self._listed = 0
+        """The resourceVersion of the last list: what had that or an older one and is not here was gone by then."""
         self._sample = b""
         self._fresh: set[str] = set()
         """The uids that were written or deleted by us since the list in progress began."""
@@ -105,11 +107,17 @@ class KindStore:
         with self._lock:
             self._fresh.clear()
 
-    def replace(self, found: Iterable[LiveObject]) -> list[Event]:
-        """Take a whole list, which is the truth but for what we wrote since ``begin_list``."""
+    def replace(self, found: Iterable[LiveObject], version: str = "") -> list[Event]:
+        """Take a whole list, which is the truth but for what we wrote since ``begin_list``.
+
+        Args:
+            found: The objects.
+            version: The list's resourceVersion.
+        """
         listed = {item.key: item for item in found}
         events: list[Event] = []
         with self._lock:
+            self._listed = as_number(version)
             for key, gone in list(self._objects.items()):
                 if key not in listed and gone.uid not in self._fresh:
                     self._drop(key)
@@ -163,7 +171,8 @@ class KindStore:
         """Take what a server answered to a write of ours (or to a read)."""
         with self._lock:
             old = self._objects.get(new.key)
-            if self._is_outdated(new, old):
+            unknown = old is None or old.uid != new.uid
+            if self._is_outdated(new, old) or (unknown and 0 < new.version <= self._listed):
                 return
             self._fresh.add(new.uid)
             if new.apply_id:

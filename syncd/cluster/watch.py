@@ -187,7 +187,7 @@ class KindWatch:
         A thread that all watches share reads it: each thread in which a page was ever parsed keeps megabytes.
         """
         found, self._resource_version = self._lister.submit(self._read_list).result()
-        events = self.store.replace(found)
+        events = self.store.replace(found, self._resource_version)
         self.lists += 1
         if not self.watchable:
             self._failures_in_a_row = 0

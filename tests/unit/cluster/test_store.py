@@ -137,6 +137,18 @@ def test_a_list_does_not_bring_back_what_we_deleted_meanwhile() -> None:
     assert version_in(kept) is None
 
 
+def test_a_late_answer_does_not_bring_back_what_was_gone_when_a_list_was_made() -> None:
+    kept = KindStore()
+    kept.see(obj(5))
+    kept.begin_list()
+    kept.replace([], "9")
+    kept.record_write(obj(7))
+    kept.record_write(obj(8, uid="v", name="b"))
+    assert not kept.objects()
+    kept.record_write(obj(10))
+    assert version_in(kept) == 10, "it had only lost its label"
+
+
 def test_a_list_is_believed_though_versions_went_back() -> None:
     kept = KindStore()
     kept.see(obj(500))
