@@ -34,6 +34,7 @@ _CHOSEN_BY_THE_SERVER = re.compile(rb'"(clusterIP|nodePort|healthCheckNodePort)"
 
 _WORDS = ("-f", "-", "-o", "name", "--validate=warn")
 """What kubectl finds to be invalid by itself would keep it from applying anything else, so that the server judges."""
+_FIRST = ("Namespace", "CustomResourceDefinition")
 
 
 class Rejected(NamedTuple):
@@ -52,9 +53,6 @@ class Side(Protocol):
 
     control_plane: ControlPlane
 
-    def apply(self, objects: Iterable[JSONObject]) -> Rejected:
-        """Apply everything; what is refused stops nothing else."""
-
 
 class KubectlSide:
     """``kubectl apply``."""
@@ -62,36 +60,54 @@ class KubectlSide:
     def __init__(self, control_plane: ControlPlane) -> None:
         self.control_plane = control_plane
         self._kubectl = Kubectl(control_plane.kubeconfig)
+        self._pool = ThreadPoolExecutor(2)
 
-    def apply(self, objects: Iterable[JSONObject]) -> Rejected:
-        """See :class:`Side`. Namespaces and definitions go first, as a person would do it."""
+    def close(self) -> None:
+        """End what runs beside."""
+        self._pool.shutdown()
+
+    def apply(self, objects: Iterable[JSONObject], large: Iterable[JSONObject] = ()) -> Rejected:
+        """Apply everything; what is refused stops nothing else.
+
+        Namespaces and definitions go first, as a person would do it; and so do large objects, which have no room for
+        their last-applied annotation and are applied on the server. Of the rest custom resources go beside all others:
+        kubectl reads large schemas for them first.
+        """
         first: list[JSONObject] = []
         rest: list[JSONObject] = []
-        names: set[str] = set()
-        words = ""
         for item in objects:
-            (first if item["kind"] in ("Namespace", "CustomResourceDefinition") else rest).append(item)
-        for batch in (first, rest):
-            if not batch:
-                continue
-            listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": batch})
-            done = self._kubectl.try_run("apply", *_WORDS, stdin=listed)
-            names |= {_spelled(item) for item in batch} - set(done.stdout.split())
-            words += done.stderr
-            for item in batch:
-                if item["kind"] == "CustomResourceDefinition":
-                    self._await_established(item["metadata"]["name"])
-        return Rejected(frozenset(names), words)
+            (first if item["kind"] in _FIRST else rest).append(item)
+        large = list(large)
+        done = [self._apply(large, "--server-side"), self._apply(first)]
+        self._await_established([*first, *large])
+        done += self._pool.map(
+            self._apply, ([item for item in rest if _is_custom(item) is kind] for kind in (True, False))
+        )
+        return Rejected(frozenset().union(*(one.objects for one in done)), "".join(one.words for one in done))
 
-    def apply_large(self, item: JSONObject) -> None:
-        """What a person does with an object that has no room for its last-applied annotation."""
-        self._kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(item))
-        if item["kind"] == "CustomResourceDefinition":
-            self._await_established(item["metadata"]["name"])
+    def _apply(self, batch: list[JSONObject], *how: str) -> Rejected:
+        if not batch:
+            return Rejected(frozenset(), "")
+        listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": batch})
+        done = self._kubectl.try_run("apply", *how, *_WORDS, stdin=listed)
+        return Rejected(frozenset({_spelled(item) for item in batch} - set(done.stdout.split())), done.stderr)
 
-    def _await_established(self, name: str) -> None:
-        words = ("wait", "--for=condition=Established", f"crd/{name}", "--timeout=1s")
-        eventually(f"{name} is served", lambda: self._kubectl.try_run(*words).returncode == 0)
+    def _await_established(self, objects: Iterable[JSONObject]) -> None:
+        names = [item["metadata"]["name"] for item in objects if item["kind"] == "CustomResourceDefinition"]
+        eventually("the definitions are served", lambda: all(map(self._is_established, names)))
+
+    def _is_established(self, name: str) -> bool:
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        status = (self.control_plane.api.find(path) or {}).get("status", {})
+        return any(
+            condition["type"] == "Established" and condition["status"] == "True"
+            for condition in status.get("conditions") or ()
+        )
+
+
+def _is_custom(item: JSONObject) -> bool:
+    group = item["apiVersion"].rpartition("/")[0]
+    return "." in group and not group.endswith(".k8s.io")
 
 
 class SyncdSide:
@@ -109,7 +125,10 @@ class SyncdSide:
         self._instance.__exit__(None, None, None)
 
     def apply(self, objects: Iterable[JSONObject]) -> Rejected:
-        """See :class:`Side`. Each patch is sent as a dry run first: what the server then refuses is refused."""
+        """Apply everything; what is refused stops nothing else.
+
+        Each patch is sent as a dry run first: what the server then refuses is refused.
+        """
         self._git.commit("parity", objects)
         refused = self._rehearse()
         result = self._instance.reconcile(self._sync)
@@ -179,6 +198,7 @@ class Pair:
         """End both."""
         self._pool.shutdown()
         self.syncd.close()
+        self.kubectl.close()
 
     def path(self, item: JSONObject, *, name: bool = True) -> str:
         """Where an object is, or its collection."""
@@ -190,25 +210,25 @@ class Pair:
             side.control_plane.api.ask("PATCH", self.path(item), patch, kind="application/merge-patch+json")
 
     def apply_and_compare(
-        self, step: str, objects: Sequence[JSONObject], also: Sequence[JSONObject] = ()
+        self, step: str, objects: Sequence[JSONObject], large: Sequence[JSONObject] = ()
     ) -> frozenset[str]:
         """Apply on both sides at the same time, and fail if they refuse different objects or end up different.
 
         Args:
             step: What this is about.
             objects: What to apply.
-            also: What only syncd applies now, because the other side has it already.
+            large: What has no room for its last-applied annotation.
 
         Returns:
             What both refused.
         """
         both = [
-            self._pool.submit(self.syncd.apply, [*objects, *also]),
-            self._pool.submit(self.kubectl.apply, objects),
+            self._pool.submit(self.syncd.apply, [*objects, *large]),
+            self._pool.submit(self.kubectl.apply, objects, large),
         ]
         ours, theirs = (one.result() for one in both)
         both_pictures = [
-            self._pool.submit(self._pictures, side, [*objects, *also]) for side in (self.syncd, self.kubectl)
+            self._pool.submit(self._pictures, side, [*objects, *large]) for side in (self.syncd, self.kubectl)
         ]
         our_pictures, their_pictures = (one.result() for one in both_pictures)
         found = [

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from syncd import kubeyaml
 from syncd.merge.jsonvalue import copy
-from syncd.render.objects import key_of
-from tests.support.kubectl import Kubectl
+from syncd.render import Renderer
+from syncd.source import Repositories
+from syncd.spec import SyncSpec
+from tests.support.daemon import PATIENCE
+from tests.support.repository import Repository
+from tests.unit.render.test_helm import needs_helm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
 
-    from syncd.model import JSONObject
+    from syncd.model import JSONObject, ObjectKey
     from tests.parity.sides import Pair
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.corpus, pytest.mark.slow]
@@ -30,21 +35,36 @@ _TOUCHED = 3
 """Fields of each object that change in Git, and that others change."""
 
 
-@pytest.mark.parametrize("tree", ["kube-prometheus/manifests", "microservices-demo/release", "samples"])
-def test_manifests_come_out_the_same(pair: Pair, shared: Path, tree: str) -> None:
-    if tree == "samples":
-        kubectl = Kubectl(pair.kubectl.control_plane.kubeconfig)
-        environments = sorted(path.parent for path in SAMPLES.glob("overlays/*/kustomization.yaml"))
-        texts = [kubectl("kustomize", str(folder)) for folder in environments]
-    else:
-        texts = [path.read_text() for path in sorted((shared / "corpus" / tree).rglob("*.yaml"))]
-    shipped = list(_objects(texts))
+_ALL_OF_THE_CHART = {"networkPolicies": {"create": True}}
+
+
+class Tree(NamedTuple):
+    """Folders of a repository, and how they are rendered."""
+
+    source: str
+    paths: tuple[str, ...]
+    namespace: str = ""
+    """Where objects go that name no namespace, so that each tree has its own; "" for trees that name them all."""
+    render: Mapping[str, Any] = MappingProxyType({})
+
+
+TREES = {
+    "plain files": Tree("kube-prometheus", ("manifests",)),
+    "a release": Tree("microservices-demo", ("release",), "release"),
+    "a kustomization": Tree("microservices-demo", ("kustomize",), "kustomization"),
+    "a chart": Tree("microservices-demo", ("helm-chart",), "chart", {"helm": {"values": _ALL_OF_THE_CHART}}),
+    "samples": Tree("", ("overlays/dev", "overlays/staging", "overlays/prod")),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_helm if name == "a chart" else ()) for name in TREES])
+def test_manifests_come_out_the_same(pair: Pair, shared: Path, tmp_path: Path, name: str) -> None:
+    tree = TREES[name]
+    shipped = _rendered(tree, shared / "corpus" / tree.source if tree.source else SAMPLES, tmp_path)
     assert len(shipped) > 10
-    rng = random.Random(tree)  # noqa: S311 - the same changes in each run
+    rng = random.Random(name)  # noqa: S311 - the same changes in each run
     large = [item for item in shipped if len(json.dumps(item)) > _ROOM]
     usual = [item for item in shipped if item not in large]
-    for item in large:
-        pair.kubectl.apply_large(item)
     others = [(item, _edit(item, rng)) for item in usual]
     for step, objects, edits in (
         ("as shipped", usual, ()),
@@ -53,20 +73,35 @@ def test_manifests_come_out_the_same(pair: Pair, shared: Path, tree: str) -> Non
     ):
         for item, patch in edits:
             pair.edit(item, patch)
-        refused = pair.apply_and_compare(step, objects, also=large)
+        refused = pair.apply_and_compare(step, objects, large)
         large = []  # large ones are slow, and once is enough
     assert pair.syncd.pending().keys() <= refused
 
 
-def _objects(texts: Iterable[str]) -> Iterator[JSONObject]:
-    """Every object once, with a namespace where it needs one."""
-    seen = set()
-    for text in texts:
-        for document in kubeyaml.load_all(text.encode()):
-            for item in document.value.get("items", [document.value]):
-                if key_of(item) not in seen and not _is_foreign(item):
-                    seen.add(key_of(item))
-                    yield item
+def _rendered(tree: Tree, source: Path, folder: Path) -> list[JSONObject]:
+    """Every object once, as syncd renders it."""
+    repository = Repository(folder / "repository.git")
+    repository.add_folder(source)
+    repositories, renderer = Repositories(folder / "mirrors"), Renderer()
+    found: dict[ObjectKey, JSONObject] = {}
+    for path in tree.paths:
+        git = {"git": {"url": repository.url}}
+        spec = SyncSpec.model_validate({"source": git, "path": path, "render": dict(tree.render)})
+        deadline = time.monotonic() + PATIENCE
+        revision = repositories.resolve(spec.source.git, spec.path, deadline=deadline)
+        namespace = tree.namespace or "default"
+        for item in renderer.render(repositories, spec, revision, deadline=deadline, namespace=namespace):
+            if not _is_foreign(item.body):
+                found[item.key] = item.body
+    return [*_namespace(tree.namespace), *(_placed(body, tree.namespace) for body in found.values())]
+
+
+def _namespace(name: str) -> list[JSONObject]:
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}] if name else []
+
+
+def _placed(body: JSONObject, namespace: str) -> JSONObject:
+    return {**body, "metadata": {"namespace": namespace, **body["metadata"]}} if namespace else body
 
 
 def _is_foreign(item: JSONObject) -> bool:
