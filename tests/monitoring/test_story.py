@@ -33,6 +33,12 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: web, image: "registry.example.com/web:1"}]}
 """
+FRONT = """\
+apiVersion: v1
+kind: Service
+metadata: {name: front, namespace: found}
+spec: {type: LoadBalancer, ports: [{port: 80}]}
+"""
 STRAY = "apiVersion: nowhere.example.com/v1\nkind: Stray\nmetadata: {name: stray}\n"
 MANY = {f"many-{number}.yaml": SETTING % (f"many-{number}", "shop") for number in range(15)}
 SHOP = {
@@ -104,7 +110,7 @@ def change_setting(story: Story, name: str, namespace: str, colour: str) -> None
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:
-    """Syncs: one that corrects, one that only reports and never prunes, one without a repository, one suspended."""
+    """Syncs: one that corrects, one that only reports, one that waits for its repository, one suspended."""
     shop, audit = Repository(tmp_path / "shop.git"), Repository(tmp_path / "audit.git")
     shop.commit(SHOP)
     audit.commit(AUDIT)
@@ -112,7 +118,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
     syncs = (
         sync_document("shop", shop.url),
         sync_document("audit", audit.url, drift={"action": "Report"}, prune={"enabled": False}),
-        sync_document("lost", f"file://{tmp_path / 'lost.git'}"),
+        sync_document("lost", f"file://{tmp_path / 'lost.git'}", wait=True),
         sync_document("resting", shop.url, suspend=True),
     )
     try:
@@ -168,7 +174,15 @@ def it_begins_well(story: Story) -> None:
 
 def a_repository_appears(story: Story) -> None:
     lost = Repository(story.folder / "lost.git")
-    lost.commit({"namespace.yaml": NAMESPACE % "found", "prize.yaml": SETTING % ("prize", "found")})
+    lost.commit(
+        {"namespace.yaml": NAMESPACE % "found", "prize.yaml": SETTING % ("prize", "found"), "front.yaml": FRONT}
+    )
+    story._wait("it waits", "syncd_sync_waiting_since_timestamp_seconds", some("syncd/lost"))
+    address = '{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}'
+    story.cluster.kubectl(
+        "patch", "service", "front", "-n=found", "--subresource=status", "--type=merge", "-p", address
+    )
+    story.shows("daemon", "Stages, 95 of 100 below", lambda found: ("wait",) in found)
     story.shows("overview", "Failing", 0)
     story.shows("overview", "In sync", 1)
     story.alerts("SyncdGitUnreachable")

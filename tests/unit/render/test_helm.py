@@ -30,7 +30,7 @@ def helm_is_here() -> bool:
 
 needs_helm = pytest.mark.skipif(
     not helm_is_here() and not os.environ.get("CI"),  # there its absence is a failure
-    reason="needs helm on PATH, or `python scripts/install_programs.py .venv/bin`",
+    reason="needs helm on PATH, or `deploy/image/build-tools.sh .venv/bin helm sops`",
 )
 
 pytestmark = needs_helm

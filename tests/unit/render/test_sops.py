@@ -39,7 +39,7 @@ def sops_program() -> str:
 
 needs_sops = pytest.mark.skipif(
     not (sops_program() and shutil.which("age-keygen") and shutil.which("gpg")) and not os.environ.get("CI"),
-    reason="needs age-keygen and gpg, and sops on PATH or by `python scripts/install_programs.py .venv/bin`",
+    reason="needs age-keygen and gpg, and sops on PATH or by `deploy/image/build-tools.sh .venv/bin helm sops`",
 )
 
 pytestmark = needs_sops
