@@ -37,7 +37,7 @@ PARALLEL = 1
 """The few objects of a move stand on one another."""
 
 
-class Settled(NamedTuple):
+class Settlement(NamedTuple):
     """The list where it belongs."""
 
     inventory: ApplyConfig
@@ -54,16 +54,18 @@ class Settled(NamedTuple):
         return replace(result, outcomes=outcomes) if first else result
 
 
-def settle(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy) -> Settled:
+def settle(
+    work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy
+) -> Settlement:
     """Bring the list to where Git wants it, if it can already be there; else it stays where it is for this time.
 
     Raises:
         SyncdError: The place belongs to another Sync, or a request failed.
     """
-    settled = Settled(inventory)
+    settled = Settlement(inventory)
     if desired.home == store.own or (desired.home is None and desired.homeless):
         if inventory.brought:
-            settled = Settled(store.move(inventory, store.home(), work.deadline))
+            settled = Settlement(store.move(inventory, store.home(), work.deadline))
     elif desired.home not in (None, inventory.key):
         settled = _bring(work, store, inventory, desired, policy)
     store.clear(settled.inventory, work.deadline)
@@ -100,7 +102,9 @@ def finish(work: Work, owner: Owner, outcomes: Iterable[Outcome]) -> bool:
     return True
 
 
-def _bring(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy) -> Settled:
+def _bring(
+    work: Work, store: InventoryStore, inventory: ApplyConfig, desired: DesiredSet, policy: Policy
+) -> Settlement:
     """Make the new place, as an object like any other, with what it stands on; then let the list move there."""
     home = desired.home
     assert home is not None  # noqa: S101 - the caller has looked
@@ -116,15 +120,15 @@ def _bring(work: Work, store: InventoryStore, inventory: ApplyConfig, desired: D
         graph = build_graph(writes, wanted.keys())
         outcomes = execute(writes, graph, applier.carry_out, pool=work.pool, width=PARALLEL, deadline=work.deadline)
         if any(outcome.status is not OutcomeStatus.DONE for outcome in outcomes):
-            return Settled(
+            return Settlement(
                 inventory
             )  # it is tried again with all the others, in their order, and told there if it fails
         created = tuple(outcome.action for outcome in outcomes if outcome.action.type is ActionType.CREATE)
     there = store.candidate(home, work.deadline)
     blocked = any(action.key == home and action.type is ActionType.SKIP for action in actions)
     if there is None or blocked:
-        return Settled(inventory)
-    return Settled(store.move(inventory, there, work.deadline), created)
+        return Settlement(inventory)
+    return Settlement(store.move(inventory, there, work.deadline), created)
 
 
 def _is_ground(item: Desired, home: ObjectKey) -> bool:
