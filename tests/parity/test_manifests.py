@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 TREES = {
     "plain files": Tree("kube-prometheus", ("manifests",)),
-    "a release": Tree("microservices-demo", ("release",), "release"),
+    # the release of that project holds the same objects as its kustomization
     "a kustomization": Tree("microservices-demo", ("kustomize",), "kustomization"),
     "a chart": Tree("microservices-demo", ("helm-chart",), "chart", {"helm": {"values": _ALL_OF_THE_CHART}}),
     "samples": Tree("", ("overlays/dev", "overlays/staging", "overlays/prod")),
