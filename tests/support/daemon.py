@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -128,12 +130,18 @@ class DaemonProcess:
         return found
 
     def wait_for(self, name: str, what: str, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """Wait until something holds for a Sync's status, and give that status."""
+        """Wait until something holds for a Sync's status, and give that status; also for a Sync still to be known."""
         last: dict[str, Any] = {}
 
         def attempt() -> dict[str, Any] | None:
             nonlocal last
-            last = self.status(name)
+            try:
+                last = self.status(name)
+            except urllib.error.HTTPError as error:
+                with error:
+                    if error.code != HTTPStatus.NOT_FOUND:
+                        raise
+                return None
             return last if holds(last) else None
 
         try:
