@@ -12,6 +12,7 @@ is the judge of everything; tests compare the two.
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from syncd.kubeloader import Document, Loader, YAMLError
@@ -222,7 +223,8 @@ def _parts(line: str) -> tuple[_Piece, ...]:
     if key:
         if not isinstance(resolve(key), str):
             raise _OddError
-        parts.append(_Piece(column, _KEY, key, _scalar(text) if text else _Below))
+        # One string for each key, however many lines and streams have it.
+        parts.append(_Piece(column, _KEY, sys.intern(key), _scalar(text) if text else _Below))
     elif text:
         parts.append(_Piece(column, _SCALAR, "", _scalar(text)))
     return tuple(parts)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from syncd.engine.deadline import Deadline
     from syncd.model import JSONObject
     from syncd.spec import Sync
-    from syncd.spec.status import SyncObjectStatus
+    from syncd.spec.status import Condition, SyncObjectStatus
 
 DEFAULT_NAMESPACE: Final = "syncd"
 """Where a Sync is that is named without its namespace, as in a file."""
@@ -53,7 +53,7 @@ class RequestNotAnsweredError(SyncdError):
 class NotHoldingError(SyncdError):
     """A Sync object that the cluster has does not hold."""
 
-    reason = "InvalidSync"
+    reason = SpecError.reason
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Found:
     @property
     def is_held_up(self) -> bool:
         """Whether it is being brought to its end, and something keeps it for now."""
-        ready = next((item for item in self.status.conditions if item.type == "Ready"), None)
+        ready = self._condition("Ready")
         return ready is not None and ready.reason == TERMINATING and bool(self.status.errors)
 
     def sync(self) -> Sync:
@@ -102,8 +102,11 @@ class Found:
 
     def condition(self, name: str) -> tuple[str, str]:
         """The status and the message of a condition; ``Unknown`` and nothing when it is not there."""
-        found = next((item for item in self.status.conditions if item.type == name), None)
+        found = self._condition(name)
         return (found.status, found.message or found.reason) if found else ("Unknown", "")
+
+    def _condition(self, name: str) -> Condition | None:
+        return next((item for item in self.status.conditions if item.type == name), None)
 
 
 class SyncObjects:

@@ -200,8 +200,8 @@ class ElectionChoice(NamedTuple):
 
     lease: LeasePlace
     timing: ElectionTiming
-    address: str = ""
-    """Where the other replicas reach this one, as a URL; "" if they do not."""
+    address: tuple[str, int] | None = None
+    """Where the other replicas reach this one, host and port; None if they do not."""
 
 
 _ELECTION_OPTIONS = (
@@ -271,9 +271,7 @@ def _election(
         timing = ElectionTiming(lease_duration, lease_renew_deadline, lease_retry_period)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    host, port = advertise_address or ("", 0)
-    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" if host else ""
-    return ElectionChoice(LeasePlace(lease_namespace, lease_name), timing, address)
+    return ElectionChoice(LeasePlace(lease_namespace, lease_name), timing, advertise_address)
 
 
 def webhook_option() -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from syncd.daemon.service import Daemon
 from syncd.telemetry.metrics import Telemetry
 from syncd.web import WebServer, create_app
 from syncd.web.hooks import Hooks
+from syncd.web.server import url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -114,7 +115,7 @@ class _Maker:
             connect(self.choice.kubeconfig, self.choice.context, USER_AGENT, observer=self.telemetry.observe_request)
         ) as transport:
             leadership = Leadership(
-                LeaseClient(transport, election.lease, election.address),
+                LeaseClient(transport, election.lease, url_of(*election.address) if election.address else ""),
                 own_identity(),
                 election.timing,
                 observe=self.telemetry.observe_leadership,

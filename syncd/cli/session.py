@@ -38,7 +38,15 @@ def choose_syncs(config: Path, names: Sequence[str]) -> tuple[Sync, ...]:
         ConfigError: The configuration does not hold.
         click.UsageError: A name that is not in it.
     """
-    syncs = load_syncs(config)
+    return named(load_syncs(config), names)
+
+
+def named(syncs: tuple[Sync, ...], names: Sequence[str]) -> tuple[Sync, ...]:
+    """Keep the Syncs that are named; all, when none is.
+
+    Raises:
+        click.UsageError: A name that is not among them.
+    """
     unknown = set(names) - {known for sync in syncs for known in (sync.id, sync.metadata.name)}
     if unknown:
         there = ", ".join(sync.id for sync in syncs)

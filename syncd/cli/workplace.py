@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from syncd.cli.objects import SyncObjects, refuse_sandbox
-from syncd.cli.session import choose_syncs, open_cluster, open_sources
+from syncd.cli.session import named, open_cluster, open_sources
 from syncd.daemon.config import load_syncs
 from syncd.engine.deadline import Deadline
 from syncd.engine.perform import PARALLEL_WRITES
@@ -51,16 +51,16 @@ def workplace(
     Raises:
         SyncdError: The Syncs cannot be read, or do not hold.
     """
-    syncs = choose_syncs(selection.config, selection.names) if selection.config else ()
-    if selection.config is None:
+    syncs = every = load_syncs(selection.config) if selection.config else ()
+    if selection.config:
+        syncs = named(every, selection.names)
+    else:
         refuse_sandbox(choice)
     with (
         open_cluster(choice) as cluster,
         ThreadPoolExecutor(PARALLEL_WRITES, thread_name_prefix="syncd-request") as pool,
     ):
-        if selection.config:
-            every = load_syncs(selection.config)
-        else:
+        if selection.config is None:
             objects = SyncObjects(cluster.client, stop)
             syncs = tuple(found.sync() for found in objects.find(selection.names, selection.namespace))
             every = objects.beside(syncs)

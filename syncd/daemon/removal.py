@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from syncd.cluster import Resource
 from syncd.cluster.errors import NotFoundError
+from syncd.spec.status import parse_status
 
 if TYPE_CHECKING:
     from syncd.cluster import Client
@@ -36,11 +37,11 @@ def look(client: Client, obj: JSONObject) -> Removal:
     Raises:
         ApiError: It could not be found out.
     """
-    status = obj.get("status") or {}
+    status = parse_status(obj.get("status"))
     return Removal(
         namespace=_goes(client, _NAMESPACES, obj["metadata"]["namespace"]),
         definition=_goes(client, _DEFINITIONS, _SYNCS),
-        untouched=not (status.get("applied") or (status.get("objects") or {}).get("inventory")),
+        untouched=not (status.applied or status.objects.inventory),
     )
 
 

@@ -120,9 +120,8 @@ def _bring(
         graph = build_graph(writes, wanted.keys())
         outcomes = execute(writes, graph, applier.carry_out, pool=work.pool, width=PARALLEL, deadline=work.deadline)
         if any(outcome.status is not OutcomeStatus.DONE for outcome in outcomes):
-            return Settlement(
-                inventory
-            )  # it is tried again with all the others, in their order, and told there if it fails
+            # It is tried again with all the others, in their order, and told there if it fails.
+            return Settlement(inventory)
         created = tuple(outcome.action for outcome in outcomes if outcome.action.type is ActionType.CREATE)
     there = store.candidate(home, work.deadline)
     blocked = any(action.key == home and action.type is ActionType.SKIP for action in actions)

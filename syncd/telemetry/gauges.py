@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from datetime import datetime
 
-    from syncd.daemon.status import DriftRecord, ObjectStatus
+    from syncd.daemon.status import DriftRecord, Fight, ObjectStatus
 
 
 def _reasons(kind: type[SourceError]) -> frozenset[str]:
@@ -74,18 +74,10 @@ def manager_label(manager: str, named: Collection[str]) -> str:
     return name if name in named or len(named) < _MOST_MANAGERS else "other"
 
 
-def _drift_managers(status: SyncStatus) -> Iterator[Sample]:
+def _by_manager(items: Iterable[DriftRecord | Fight]) -> Iterator[Sample]:
     found: Counter[str] = Counter()
-    for record in _open(status):
-        found[manager_label(record.manager, found)] += 1
-    for name, number in found.items():
-        yield (name,), float(number)
-
-
-def _fights(status: SyncStatus) -> Iterator[Sample]:
-    found: Counter[str] = Counter()
-    for fight in status.fights:
-        found[manager_label(fight.manager, found)] += 1
+    for item in items:
+        found[manager_label(item.manager, found)] += 1
     for name, number in found.items():
         yield (name,), float(number)
 
@@ -162,7 +154,7 @@ STATE: Final = (
         "syncd_sync_tug_of_war_objects",
         "Objects that somebody changes back as often as they are repaired, by the rival's field manager. Absent while "
         "there is none.",
-        _fights,
+        lambda status: _by_manager(status.fights),
         ("manager",),
     ),
     Gauge(
@@ -206,7 +198,7 @@ STATE: Final = (
         "syncd_sync_drift_manager_objects",
         "Objects that drift now, by the field manager that wrote last what differs; unknown when nobody says, as for "
         "an object that is missing. Absent while none does.",
-        _drift_managers,
+        lambda status: _by_manager(_open(status)),
         ("manager",),
     ),
     Gauge(

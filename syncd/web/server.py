@@ -73,7 +73,7 @@ class WebServer:
         """Where to look, without a slash at the end; for an address that means all of them, the local one."""
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not bound to
         host = everywhere.get(self._host, self._host)
-        return f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
+        return url_of(host, self._port)
 
     def start(self) -> None:
         """Begin to serve; returns when requests are answered.
@@ -103,6 +103,11 @@ class WebServer:
     def _serve(self, listener: socket.socket) -> None:
         with listener:
             self._server.run(sockets=[listener])
+
+
+def url_of(host: str, port: int) -> str:
+    """A host, by name or address, and its port as a URL, without a slash at the end."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -13,7 +13,7 @@ from syncd.cluster.pacing import Pace
 from syncd.cluster.scopes import Scope
 from syncd.cluster.watch import Timing
 from tests.faults.cluster.fakekube import CONFIG_MAPS, EXPIRED_EVENT, FakeKube, key, kind
-from tests.faults.cluster.watcher import QUICK, Watcher, always, started
+from tests.faults.cluster.watcher import QUICK, Watcher, always, one_watch, started
 
 if TYPE_CHECKING:
     from tests.faults.cluster.fakeapi import Exchange
@@ -57,18 +57,7 @@ def test_a_compacted_history_is_listed_anew_and_nothing_is_missed(server: FakeKu
     if how == "status":
         server.compact()
     else:
-        answered = threading.Event()
-
-        def expire(exchange: Exchange) -> bool:
-            if "watch" not in exchange.request.query or answered.is_set():
-                return False
-            answered.set()
-            exchange.begin_stream()
-            exchange.line(EXPIRED_EVENT)
-            exchange.end_stream()
-            return True
-
-        server.spoil = expire
+        server.spoil = one_watch(EXPIRED_EVENT, threading.Event())
     server.cut_streams()
     watcher.until(lambda: len(watcher.events) == 3)
     assert sorted(watcher.told()) == [
@@ -132,17 +121,7 @@ def test_a_server_known_for_bookmarks_is_doubted_sooner(server: FakeKube) -> Non
 )
 def test_a_spoilt_event_loses_nothing(server: FakeKube, watcher: Watcher, line: bytes) -> None:
     answered = threading.Event()
-
-    def spoil(exchange: Exchange) -> bool:
-        if "watch" not in exchange.request.query or answered.is_set():
-            return False
-        answered.set()
-        exchange.begin_stream()
-        exchange.line(line)
-        exchange.end_stream()
-        return True
-
-    server.spoil = spoil
+    server.spoil = one_watch(line, answered)
     watcher.want(CONFIG_MAPS)
     watcher.until(answered.is_set)
     server.put("a")

@@ -84,3 +84,18 @@ def always(step: Callable[[Exchange], None]) -> Callable[[Exchange], bool]:
         return True
 
     return spoil
+
+
+def one_watch(line: JSONObject | bytes, answered: threading.Event) -> Callable[[Exchange], bool]:
+    """Answer the next watch with this line and the end, and all else as it should be; says when it was answered."""
+
+    def spoil(exchange: Exchange) -> bool:
+        if "watch" not in exchange.request.query or answered.is_set():
+            return False
+        answered.set()
+        exchange.begin_stream()
+        exchange.line(line)
+        exchange.end_stream()
+        return True
+
+    return spoil
